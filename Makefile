@@ -1,0 +1,78 @@
+# Every target sets up what it needs in .venv; all that has to be there is make, and Python 3.11 or later with venv.
+# Once installed, nothing here needs a network: a stamp file newer than pyproject.toml means that pip is not called.
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check
+EXAMPLE := src/robustpool/structures/examples/weather.json
+WORKERS ?= 2
+
+# The first of these that runs, is new enough and can make an environment is taken; or name one: make test PYTHON=python3.12
+PYTHON  ?= python3.13 python3.12 python3.11 python3
+
+# One process a core: threads inside numpy and numba would only take the cores away from the other pytest worker.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all lint bench docs clean
+.NOTPARALLEL: # two pips in one environment get into each other's way
+.DELETE_ON_ERROR:
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## design a robust aggregator for the weather example, and use it
+	@mkdir -p out
+	$(BIN)/robustpool design --family $(EXAMPLE) --out out/weather.json
+	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather.json
+	@echo "The design, with its bounds and its settings, is in out/weather.json."
+
+test: $(VENV)/.installed-test ## run the test suite, the doctests and the code blocks of the documentation
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.installed-test ## the same, with the tests marked slow
+	$(PYTEST)
+
+lint: $(VENV)/.installed-lint ## check style, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed ## measure how long the solvers take
+	@test -f benchmarks/bench.py || { echo "There is no benchmarks/bench.py here." >&2; exit 1; }
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+
+docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html."
+
+clean: ## remove what was built, but not the environment (that is: rm -r .venv)
+	rm -rf out build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- the environment -------------------------------------------------------------------------------------------------
+
+$(VENV)/.made:
+	@for python in $(PYTHON); do \
+	    if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        echo "Making $(VENV) with $$("$$python" --version)." && "$$python" -m venv $(VENV) && touch $@ && exit 0; \
+	        exit 1; \
+	    fi; \
+	done; \
+	echo "robustpool needs Python 3.11 or later with the venv module, and none of these is one: $(PYTHON)." >&2; exit 1
+
+# Dependency groups came with pip 25.1; a pip that is new enough is left alone.
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	$(PIP) install --quiet "pip>=25.1"
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-test $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed
+	$(PIP) install --quiet --group $*
+	@touch $@
+
+# mypy reads the tests too, so it needs what they import.
+$(VENV)/.installed-lint: $(VENV)/.installed-test
+	$(PIP) install --quiet --group lint
+	@touch $@

@@ -1,0 +1,95 @@
+"""How the documentation is built: `make docs`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.unsrt import Style as UnsrtStyle
+from pybtex.style.labels import BaseLabelStyle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pybtex.database import Entry
+    from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from test_references import CITATION, KEY  # noqa: E402  one pattern says what a citation is, here and in the test
+
+project = "robustpool"
+author = "The robustpool developers"
+copyright = author  # noqa: A001  the name that Sphinx reads
+release = version("robustpool")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinxcontrib.bibtex",
+]
+exclude_patterns = ["_build"]
+
+html_theme = "furo"
+html_title = "robustpool"
+
+myst_enable_extensions = ["amsmath", "attrs_block", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+napoleon_use_rtype = False
+
+bibtex_bibfiles = ["../references.bib"]
+bibtex_default_style = "robustpool"
+bibtex_reference_style = "label"
+
+
+class KeyLabels(BaseLabelStyle):
+    """Label each entry by its key, so that the page shows what the source says: [Guo2024, Theorem 4.2]."""
+
+    def format_labels(self, entries: Iterable[Entry]) -> Iterator[str]:
+        return (entry.key for entry in entries)
+
+
+class KeyStyle(UnsrtStyle):
+    default_label_style = KeyLabels
+    default_sorting_style = "author_year_title"
+
+
+register_plugin("pybtex.style.formatting", "robustpool", KeyStyle)
+
+
+def link_citations(text: str, role: str) -> str:
+    """Turn the citations of a text, written as they are in the code, into links to the list of references."""
+
+    def link(match: re.Match[str]) -> str:
+        key, rest = match.groups()
+        words = rest.removeprefix(", ").split(", ")
+        more = [word for word in words if re.fullmatch(KEY, word)]
+        place = ", ".join(word for word in words if word not in more)
+        return f"{role}`{','.join([key, *more])}{f'{{{place}}}' if place else ''}`"
+
+    return CITATION.sub(link, text)
+
+
+def setup(app: Sphinx) -> None:
+    def read_page(_app: Sphinx, _name: str, source: list[str]) -> None:
+        blocks = re.split(r"(^```.*?^```$)", source[0], flags=re.MULTILINE | re.DOTALL)
+        source[0] = "".join(block if block.startswith("```") else link_citations(block, "{cite:p}") for block in blocks)
+
+    def read_docstring(_app: Sphinx, _what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:
+        bars = [line if line.startswith((">>>", "    ")) else line.replace("|", r"\|") for line in lines]  # |x| is no name
+        lines[:] = [link_citations(line, ":cite:p:") for line in bars]
+
+    app.connect("source-read", read_page)
+    app.connect("autodoc-process-docstring", read_docstring)

@@ -1,0 +1,73 @@
+"""robustpool: design, prove and apply aggregators of probability forecasts.
+
+>>> import robustpool as rp
+>>> round(rp.aggregate([0.7, 0.6]), 3)
+0.66
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from .aggregators.restrictions import Constrained as Constrained
+    from .aggregators.restrictions import Lipschitz as Lipschitz
+    from .aggregators.restrictions import Monotone as Monotone
+    from .aggregators.restrictions import Symmetric as Symmetric
+    from .aggregators.rules import get_rule as get_rule
+    from .aggregators.table import TableAggregator as TableAggregator
+    from .artefact import load_design as load_design
+    from .artefact import save_design as save_design
+    from .errors import InputError as InputError
+    from .errors import RobustpoolError as RobustpoolError
+    from .errors import SolverError as SolverError
+    from .errors import UnsupportedError as UnsupportedError
+    from .forecasts import ContradictionWarning as ContradictionWarning
+    from .forecasts import aggregate as aggregate
+    from .game.losses import ConvexLoss as ConvexLoss
+    from .game.regret import regret as regret
+    from .game.regret import regrets as regrets
+    from .solvers.front_door import solve as solve
+    from .solvers.solution import Solution as Solution
+    from .solvers.solution import Stopped as Stopped
+    from .structures.family_file import load_family as load_family
+    from .structures.family_file import save_family as save_family
+    from .structures.finite import FiniteFamily as FiniteFamily
+    from .structures.information_structure import InformationStructure as InformationStructure
+    from .structures.random_families import random_family as random_family
+
+# Where each public name lives; imported on first use, so that `import robustpool` costs nothing.
+_HOMES = {
+    "aggregators.restrictions": ("Constrained", "Lipschitz", "Monotone", "Symmetric"),
+    "aggregators.rules": ("get_rule",),
+    "aggregators.table": ("TableAggregator",),
+    "artefact": ("load_design", "save_design"),
+    "errors": ("InputError", "RobustpoolError", "SolverError", "UnsupportedError"),
+    "forecasts": ("ContradictionWarning", "aggregate"),
+    "game.losses": ("ConvexLoss",),
+    "game.regret": ("regret", "regrets"),
+    "solvers.front_door": ("solve",),
+    "solvers.solution": ("Solution", "Stopped"),
+    "structures.family_file": ("load_family", "save_family"),
+    "structures.finite": ("FiniteFamily",),
+    "structures.information_structure": ("InformationStructure",),
+    "structures.random_families": ("random_family",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,1 @@
+"""Functions of reports: published closed forms."""

@@ -1,0 +1,224 @@
+"""Families of aggregators: what a table of forecasts must satisfy [Guo2024, Sections 3 and 6.3].
+
+Restrictions combine: give several and the table meets all of them. ``Symmetric`` makes report profiles share a cell of
+the table; ``Lipschitz`` and ``Monotone`` are *difference constraints* f[upper] - f[lower] <= slack between cells, for
+every state's forecast; ``Constrained`` is any convex set that cvxpy can state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import checks
+from ..errors import InputError, UnsupportedError
+from ..numerics import merge_rounded, unique_rows
+from ..structures.report_formats import all_orders, as_seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..structures.report_formats import ReportFormat
+
+MOST_PROFILES = 4000
+"""Above this many profiles that do not form a grid, pairs of profiles are too many to look at."""
+
+
+@dataclass(frozen=True)
+class Lipschitz:
+    """|f(x) - f(x')| <= L |x - x'|_1 for every state's forecast."""
+
+    constant: float
+
+    def __post_init__(self) -> None:
+        """Check the constant."""
+        object.__setattr__(self, "constant", checks.number("the Lipschitz constant", self.constant, above=0))
+
+    def slacks(self, differences: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:  # noqa: ARG002
+        """L |x' - x|_1 for differences x' - x of shape (..., agents, coordinates)."""
+        return self.constant * np.abs(differences).sum(axis=(-1, -2))
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """f(x) <= f(x') whenever x <= x' in each agent's own probability of the second state, all else equal."""
+
+    def slacks(self, differences: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:
+        """0 where f(x') may not exceed f(x), that is where x' <= x; infinite elsewhere."""
+        if ordered == 0:
+            raise UnsupportedError("monotone needs two states: reports over more states have no order.")
+        below = np.all(differences[..., :ordered] <= 0, axis=(-1, -2)) & np.all(differences[..., ordered:] == 0, axis=(-1, -2))
+        return np.where(below, 0.0, np.inf)
+
+
+@dataclass(frozen=True)
+class Symmetric:
+    """f does not change when the agents change places."""
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Any convex set, stated as cvxpy constraints on the table of forecasts.
+
+    ``function(table, reports)`` returns a list of constraints. ``table`` is a cvxpy expression with the forecast for
+    each profile of ``reports``: shape (profiles,) for two states, else (profiles, states).
+
+    >>> cautious = Constrained(lambda table, reports: [table >= 0.05, table <= 0.95], name="cautious")
+    """
+
+    function: Callable[[Any, NDArray[np.float64]], Sequence[Any]]
+    name: str = "constrained"
+
+
+Restriction = Lipschitz | Monotone | Symmetric | Constrained
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """f[upper[e]] - f[lower[e]] <= slack[e] for each e, between cells of a table."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    slack: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """The number of constraints."""
+        return len(self.slack)
+
+    def violation(self, table: NDArray[np.float64]) -> float:
+        """By how much a table (cells, states) exceeds the worst of them; 0 if it exceeds none."""
+        excess = table[self.upper] - table[self.lower] - self.slack[:, None]
+        return max(0.0, float(excess.max(initial=0.0)))
+
+    def repaired(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same table with the solver's small violations taken out; it moves by no more than they add up to.
+
+        Two states: lower f[upper] to f[lower] + slack until nothing changes (the largest table below that meets the
+        constraints). More states: shrink towards the uniform forecast, which keeps each row a distribution.
+        """
+        if len(self) == 0:
+            return table
+        if table.shape[1] > 2:
+            jump = table[self.upper] - table[self.lower]
+            shrink = min(1.0, float(np.min(self.slack[:, None] / np.maximum(jump, self.slack[:, None]))))
+            return shrink * table + (1 - shrink) / table.shape[1]
+        second = table[:, 1].copy()
+        while True:
+            before = second.copy()
+            np.minimum.at(second, self.upper, before[self.lower] + self.slack)
+            if np.array_equal(before, second):
+                break
+        second = np.clip(second, 0.0, 1.0)
+        return np.stack((1.0 - second, second), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """Which profiles a table of forecasts answers, which of them share a cell, and how the cells bind each other."""
+
+    reports: NDArray[np.float64]  # (profiles, agents, coordinates): the family's, and their permutations if symmetric
+    cell: NDArray[np.int64]  # (profiles,): the cell of a profile
+    cells: int
+    cell_of_family: NDArray[np.int64]  # (profiles of the family,)
+    differences: Differences
+    constraints: tuple[Constrained, ...]
+
+    def user_constraints(self, forecasts: Any) -> list[Any]:
+        """The user's cvxpy constraints on the table; ``forecasts`` is the variable over cells."""
+        import cvxpy as cp
+
+        table, profiles = forecasts[self.cell], as_seen(self.reports)
+        found: list[Any] = []
+        for restriction in self.constraints:
+            stated = restriction.function(table, profiles)
+            if not isinstance(stated, (list, tuple)) or not all(isinstance(c, cp.Constraint) for c in stated):
+                raise InputError(f"{restriction.name} must return a list of cvxpy constraints; it returned {stated!r}.")
+            if not all(constraint.is_dcp() for constraint in stated):
+                raise UnsupportedError(f"{restriction.name} states a set that is not convex by cvxpy's rules.")
+            found.extend(stated)
+        return found
+
+
+def lay_out(
+    reports: NDArray[np.float64], report: ReportFormat, states: int, restrictions: Sequence[Restriction]
+) -> TableLayout:
+    """The layout of the table for a family's report profiles under restrictions."""
+    for restriction in restrictions:
+        if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Constrained)):
+            raise InputError(f"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is {restriction!r}.")
+    symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
+    orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
+    checks.fits_in_memory(f"a symmetric table for {reports.shape[1]} agents", 8.0 * len(orders) * reports.size)
+    images = np.concatenate([report.permuted(reports, order) for order in orders])
+    distinct, coordinate = merge_rounded(images)
+    rows, image = unique_rows(coordinate.reshape(len(images), -1))
+    orbit = image.reshape(len(orders), len(reports)).min(axis=0)  # the same for all profiles of an orbit
+    closure = distinct[rows].reshape(-1, *reports.shape[1:])
+    representative = np.empty(len(rows), dtype=np.int64)
+    representative[image] = np.tile(orbit, len(orders))
+    names, cell = np.unique(representative, return_inverse=True)
+    pairwise = [r for r in restrictions if isinstance(r, (Lipschitz, Monotone))]
+    bonds = [_bonds(closure, restriction, report.ordered(states)) for restriction in pairwise]
+    return TableLayout(
+        reports=checks.frozen(closure),
+        cell=cell,
+        cells=len(names),
+        cell_of_family=cell[image[: len(reports)]],
+        differences=_between_cells(bonds, cell),
+        constraints=tuple(r for r in restrictions if isinstance(r, Constrained)),
+    )
+
+
+Bonds = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
+
+
+def _bonds(reports: NDArray[np.float64], restriction: Lipschitz | Monotone, ordered: int) -> Bonds:
+    """The difference constraints between profiles that imply all others: (lower, upper, slack)."""
+    lower, upper = _grid_neighbours(reports) or _all_pairs(len(reports))
+    slack = restriction.slacks(reports[upper] - reports[lower], ordered)
+    if len(lower) == len(reports) * (len(reports) - 1):
+        from .reduction import irreducible
+
+        matrix = np.full((len(reports), len(reports)), np.inf)
+        matrix[lower, upper] = slack
+        keep = irreducible(matrix)[lower, upper]
+    else:
+        keep = np.isfinite(slack)
+    return lower[keep], upper[keep], slack[keep]
+
+
+def _grid_neighbours(reports: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """If the profiles are a full grid: neighbours along each axis, both ways; a path of them joins any two."""
+    flat = reports.reshape(len(reports), -1)
+    sizes = [len(np.unique(column)) for column in flat.T]
+    if float(np.prod(np.array(sizes, dtype=float))) != len(flat):
+        return None
+    grid = np.lexsort(flat.T[::-1]).reshape(sizes)
+    low = np.concatenate([np.take(grid, range(n - 1), axis=a).ravel() for a, n in enumerate(sizes)])
+    high = np.concatenate([np.take(grid, range(1, n), axis=a).ravel() for a, n in enumerate(sizes)])
+    return np.concatenate((low, high)), np.concatenate((high, low))
+
+
+def _all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if count > MOST_PROFILES:
+        raise UnsupportedError(
+            f"Lipschitz and monotone tables need at most {MOST_PROFILES} profiles unless these form a grid; there are {count}."
+        )
+    lower, upper = np.nonzero(~np.eye(count, dtype=bool))
+    return lower, upper
+
+
+def _between_cells(bonds: list[Bonds], cell: NDArray[np.int64]) -> Differences:
+    """The constraints between cells: of several between the same two, the tightest; none that always holds."""
+    lower = np.concatenate([cell[b[0]] for b in bonds] or [np.zeros(0, np.int64)])
+    upper = np.concatenate([cell[b[1]] for b in bonds] or [np.zeros(0, np.int64)])
+    slack = np.concatenate([b[2] for b in bonds] or [np.zeros(0)])
+    useful = (lower != upper) & (slack < 1.0)  # forecasts differ by at most 1
+    lower, upper, slack = lower[useful], upper[useful], slack[useful]
+    pairs, index = unique_rows(np.stack((lower, upper), axis=1))
+    tightest = np.full(len(pairs), np.inf)
+    np.minimum.at(tightest, index, slack)
+    return Differences(pairs[:, 0], pairs[:, 1], tightest)

@@ -1,0 +1,275 @@
+"""The rules by name: what each computes, where it comes from, and the numbers that it takes.
+
+The formulas themselves stand in `robustpool.aggregators.pools`, in the notation that is explained there.
+
+>>> rule = get_rule("extremized-odds:d=2")
+>>> rule([[0.7, 0.6], [0.0, 0.4], [0.0, 1.0], [np.nan, np.nan]]).round(4)
+array([0.7778, 0.    , 0.5   ,    nan])
+>>> rule.formula
+'f = sigma(d s/n)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from . import pools
+from .pools import FloatArray
+
+Pool: TypeAlias = Callable[..., FloatArray]
+
+
+@final
+@dataclass(frozen=True)
+class Rule:
+    """A named aggregator: call it with reports of shape (m, n), get forecasts of shape (m,).
+
+    Reports are probabilities, or NaN where an agent did not answer. A row without answers gives NaN. A certain report is taken at its
+    word as far as the formula does so in the limit: `geometric-odds` of (0, 0.4) is 0, `mean` is 0.2. A row with both a 0 and a 1
+    contradicts itself and gives 0.5, whatever the rule.
+
+    >>> get_rule("mean")([[0.0, 0.4], [0.2, np.nan]])
+    array([0.2, 0.2])
+    """
+
+    name: str  # the canonical text: `get_rule(name)` gives this rule again
+    formula: str
+    source: str
+    agents: int | None  # how many answers a row must have; None: any number
+    parameters: Mapping[str, float] = field(hash=False)
+    pool: Pool = field(repr=False)
+
+    def __call__(self, reports: npt.ArrayLike) -> FloatArray:
+        """Pool each row of reports: (m, n) -> (m,)."""
+        table = np.asarray(reports, dtype=np.float64)
+        if table.ndim != 2:
+            raise InputError(f"reports must have the shape (questions, agents); the shape is {table.shape}.")
+        n = pools.answers(table)
+        self._check_agents(n)
+        contradictory = pools.contradictory(table)
+        usual = (n > 0) & ~contradictory
+        forecasts = np.where(contradictory, 0.5, np.nan)
+        with np.errstate(divide="ignore", over="ignore"):  # log 0 = -inf and d s = inf are what the formulas mean
+            forecasts[usual] = self.pool(table if usual.all() else table[usual], **self.parameters)
+        return forecasts
+
+    def _check_agents(self, n: npt.NDArray[np.intp]) -> None:
+        if self.agents is None:
+            return
+        other = (n > 0) & (n != self.agents)
+        if other.any():
+            row = int(np.argmax(other))
+            raise InputError(
+                f"rule {self.name} is defined for {self.agents} answers a row; "
+                f"row {row} has {n[row]} ({other.sum()} of {n.size} rows have another number)."
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a rule takes: the interval it must lie in, and its default (None: it has to be given).
+
+    >>> print(Parameter(0, 0.5, "[)", default=0.1))
+    [0, 0.5)
+    """
+
+    low: float
+    high: float
+    brackets: str = "()"
+    default: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        """Whether a value lies in the interval; NaN never does."""
+        left = self.low <= value if self.brackets[0] == "[" else self.low < value
+        right = value <= self.high if self.brackets[1] == "]" else value < self.high
+        return left and right
+
+    def __str__(self) -> str:
+        """Write the interval."""
+        return f"{self.brackets[0]}{self.low:g}, {self.high:g}{self.brackets[1]}"
+
+
+@final
+@dataclass(frozen=True)
+class Definition:
+    """A line of the catalogue: a rule whose parameters are not yet set."""
+
+    pool: Pool
+    formula: str
+    source: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
+    agents: int | None = None
+
+
+def _positive(default: float) -> Parameter:
+    return Parameter(0, np.inf, default=default)
+
+
+RULES: Mapping[str, Definition] = {
+    "minimax": Definition(
+        pools.minimax,
+        "n = 1: f = x; n = 2: logit f = s (1/2 + b tanh(s/4)^2); n = 3: logit f = s (0.29383 + 0.2 tanh(s/3)^2); "
+        "n > 3: logit f = s - c (n-1) k logit mean sigma(l/k), (c, k) = (1.04, 2) for n = 4, 5 and (1, 3) beyond",
+        "robustpool: derived for n = 2, found by search for n > 2; [Arieli2018] has the lower bound that n = 2 attains",
+        {"b": Parameter(0.08, 0.5, "[]", default=0.09)},
+    ),
+    "mean": Definition(
+        pools.mean,
+        "f = mean x",
+        "[Guo2024, Table 1], simple averaging",
+    ),
+    "median": Definition(
+        pools.median,
+        "f = median x",
+        "[Baron2014]",
+    ),
+    "trimmed-mean": Definition(
+        pools.trimmed_mean,
+        "f = mean x without the floor(share n) smallest and as many largest reports",
+        "Jose and Winkler, International Journal of Forecasting 24 (2008); default share: 10 % a side",
+        {"share": Parameter(0, 0.5, "[)", default=0.1)},
+    ),
+    "geometric-mean": Definition(
+        pools.geometric_mean,
+        "f = (prod x)^(1/n), not normalised",
+        "GeoMean of aggreCAT; Hanea et al., PLOS ONE 16 (2021)",
+    ),
+    "geometric-odds": Definition(
+        pools.geometric_odds,
+        "f = sigma(s/n)",
+        "[Satopaa2014], with bias a = 1",
+    ),
+    "extremized-odds": Definition(
+        pools.extremized_odds,
+        "f = sigma(d s/n)",
+        "[Satopaa2014], bias a = d; default: the middle of the range 1.161 to 3.921 that they fit",
+        {"d": _positive(2.5)},
+    ),
+    "neyman-odds": Definition(
+        pools.neyman_odds,
+        "f = sigma(d s/n), d = n (sqrt(3n^2 - 3n + 1) - 2)/(n^2 - n - 1)",
+        "[Neyman2022], projective substitutes; applied to log-odds by Sevilla, EA Forum (2021)",
+    ),
+    "karmarkar": Definition(
+        pools.karmarkar,
+        "f = p^a/(p^a + (1-p)^a), p = mean x",
+        "[Karmarkar1978], of the mean as in [Baron2014]; default: as for extremized-odds, no value is canonical",
+        {"a": _positive(2.5)},
+    ),
+    "beta-pool": Definition(
+        pools.beta_pool,
+        "f = I_p(a, a), p = mean x",
+        "[RanjanGneiting2010], beta-transformed linear pool; default: BetaArMean of aggreCAT, Hanea et al., PLOS ONE 16 (2021)",
+        {"a": _positive(6.0)},
+    ),
+    "product": Definition(
+        pools.product,
+        "f = sigma(s) = prod x/(prod x + prod (1-x))",
+        "[Bordley1982], independent evidence with prior 1/2",
+    ),
+    "bordley": Definition(
+        pools.bordley,
+        "f = sigma(s - (n-1) logit prior)",
+        "[Bordley1982]",
+        {"prior": Parameter(0, 1)},
+    ),
+    "average-prior": Definition(
+        pools.average_prior,
+        "f = sigma(s - (n-1) logit mean x)",
+        "[Arieli2018]; [Guo2024, Table 1]",
+    ),
+    "arieli-tuned": Definition(
+        pools.arieli_tuned,
+        "f = sigma(s - logit ep), ep = 0.49 (x_1 + x_2), plus 0.02 where x_1 + x_2 > 1",
+        "[Arieli2018]; [Guo2024, Table 1], state of the art",
+        agents=2,
+    ),
+    "log-odds": Definition(
+        pools.scaled_log_odds,
+        "f = sigma(alpha s)",
+        "[arXiv2604.24517]; default: tuned for two agents",
+        {"alpha": _positive(0.5168)},
+    ),
+}
+"""All rules in the order in which they are listed; the first is the default."""
+
+
+def get_rule(name: str) -> Rule:
+    """Look up a rule by its name, with parameters as in ``extremized-odds:d=2.5``, comma separated where there are several.
+
+    Raises `InputError` if the rule or a parameter is not known, missing or out of its range.
+
+    >>> get_rule("karmarkar:a=2").parameters
+    {'a': 2.0}
+    >>> get_rule("karmarkar:a=2.5").name  # the default
+    'karmarkar'
+    """
+    stem, colon, settings = name.partition(":")
+    definition = _definition(stem.strip())
+    given = _settings(name, settings) if colon else {}
+    parameters = _parameters(stem.strip(), definition.parameters, given)
+    return Rule(
+        name=_canonical(stem.strip(), definition.parameters, parameters),
+        formula=definition.formula,
+        source=definition.source,
+        agents=definition.agents,
+        parameters=parameters,
+        pool=definition.pool,
+    )
+
+
+def _definition(stem: str) -> Definition:
+    if stem in RULES:
+        return RULES[stem]
+    from difflib import get_close_matches
+
+    closest = get_close_matches(stem.lower(), RULES, n=1, cutoff=0.0)[0]
+    raise InputError(f"rule must be one of {', '.join(RULES)}; it is {stem!r}, and the closest is {closest!r}.")
+
+
+def _settings(name: str, text: str) -> dict[str, str]:
+    """Read ``a=1,b=2`` as {"a": "1", "b": "2"}."""
+    settings: dict[str, str] = {}
+    for item in text.split(","):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"a rule's parameter must be written as name=number; {item!r} in {name!r} is not.")
+        if key in settings:
+            raise InputError(f"a rule's parameter must be given once; {key} in {name!r} is given twice.")
+        settings[key] = value
+    return settings
+
+
+def _parameters(stem: str, known: Mapping[str, Parameter], given: Mapping[str, str]) -> dict[str, float]:
+    for key in given:
+        if key not in known:
+            raise InputError(f"rule {stem} has no parameter {key!r}; it takes {', '.join(known) or 'none'}.")
+    return {key: _value(stem, key, parameter, given.get(key)) for key, parameter in known.items()}
+
+
+def _value(stem: str, key: str, parameter: Parameter, text: str | None) -> float:
+    if text is None:
+        if parameter.default is None:
+            raise InputError(f"rule {stem} needs the parameter {key} in {parameter}, written as {stem}:{key}=0.3.")
+        return parameter.default
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"parameter {key} of rule {stem} must be a number; it is {text!r}.") from None
+    if value not in parameter:
+        raise InputError(f"parameter {key} of rule {stem} must lie in {parameter}; it is {text}.")
+    return value
+
+
+def _canonical(stem: str, known: Mapping[str, Parameter], parameters: Mapping[str, float]) -> str:
+    """Write the rule's name with the parameters that differ from their defaults."""
+    changed = {key: value for key, value in parameters.items() if value != known[key].default}
+    settings = ",".join(f"{key}={value!r}".removesuffix(".0") for key, value in changed.items())
+    return f"{stem}:{settings}" if settings else stem

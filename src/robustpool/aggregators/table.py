@@ -1,0 +1,88 @@
+"""An aggregator as a table: a forecast for each report profile that can come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import checks
+from ..errors import InputError
+from ..numerics import rounding
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class TableAggregator:
+    """f(x) for the profiles x of a finite family; any other profile is refused, never guessed.
+
+    >>> f = TableAggregator(np.array([[[0.1], [0.5]], [[0.5], [0.5]]]), np.array([0.2, 0.7]))
+    >>> f([[0.5, 0.5]])
+    array([0.7])
+    """
+
+    reports: NDArray[np.float64]  # (profiles, agents, coordinates)
+    forecasts: NDArray[np.float64]  # (profiles,) for two states, else (profiles, states)
+    _levels: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Copy, check and index the profiles."""
+        reports = checks.real_array("reports", self.reports)
+        forecasts = checks.real_array("forecasts", self.forecasts)
+        if reports.ndim != 3 or len(reports) != len(forecasts) or forecasts.ndim not in (1, 2):
+            raise InputError(
+                "a table needs reports of shape (profiles, agents, coordinates) and a forecast for each profile; "
+                f"the shapes are {reports.shape} and {forecasts.shape}."
+            )
+        if not ((forecasts >= 0) & (forecasts <= 1)).all():
+            raise InputError(f"forecast must lie in [0, 1]; the table has {forecasts.min():g} and {forecasts.max():g}.")
+        object.__setattr__(self, "reports", checks.frozen(reports))
+        object.__setattr__(self, "forecasts", checks.frozen(forecasts))
+        object.__setattr__(self, "_levels", np.unique(reports))
+
+    def __call__(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """The forecasts for profiles: (m, agents) or (m, agents, coordinates) -> (m,) or (m, states)."""
+        asked = np.asarray(reports, dtype=np.float64)
+        asked = asked[:, :, None] if asked.ndim == 2 else asked
+        if asked.ndim != 3 or asked.shape[1:] != self.reports.shape[1:]:
+            agents, width = self.reports.shape[1:]
+            shape = f"(m, {agents})" if width == 1 else f"(m, {agents}, {width})"
+            raise InputError(f"reports must have the shape {shape}; the shape is {np.shape(reports)}.")
+        return self.forecasts[self._find(asked)]
+
+    def _find(self, asked: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The row of each profile, reports compared up to rounding."""
+        known = self._index(self.reports)
+        index = self._index(asked)
+        both, inverse = np.unique(np.concatenate((known, index)), axis=0, return_inverse=True)
+        inverse = inverse.reshape(-1)
+        row = np.full(len(both), -1)
+        row[inverse[: len(known)]] = np.arange(len(known))
+        found = row[inverse[len(known) :]]
+        missing = (found < 0) | (index < 0).any(axis=1)
+        if missing.any():
+            at = int(np.flatnonzero(missing)[0])
+            nearest = self.reports[np.argmin(np.abs(self.reports - asked[at]).sum(axis=(1, 2)))]
+            raise InputError(
+                f"reports must be a profile of the design's family; row {at} is {_text(asked[at])}, the nearest profile is "
+                f"{_text(nearest)} ({missing.sum()} of {len(asked)} rows are none)."
+            )
+        return found
+
+    def _index(self, reports: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Each report coordinate as the number of the level that it equals up to rounding; -1 where there is none."""
+        right = np.clip(np.searchsorted(self._levels, reports), 0, len(self._levels) - 1)
+        left = np.maximum(right - 1, 0)
+        closer = np.abs(self._levels[left] - reports) < np.abs(self._levels[right] - reports)
+        level = np.where(closer, left, right)
+        same = np.abs(self._levels[level] - reports) <= 2 * rounding(self._levels[level])
+        return np.where(same, level, -1).reshape(len(reports), -1)
+
+
+def _text(profile: NDArray[np.float64]) -> str:
+    """A profile as people write it."""
+    reports = [f"{agent[0]:.6g}" if len(agent) == 1 else "[" + ", ".join(f"{x:.6g}" for x in agent) + "]" for agent in profile]
+    return f"({', '.join(reports)})"

@@ -1,0 +1,137 @@
+"""Checks at the door: each returns a clean copy or raises one sentence with rule, place, value and how many."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+SUM_TOLERANCE = 1e-8
+"""A distribution may miss 1 by this much (decimals that people type), then it is normalised."""
+
+NEGATIVE_TOLERANCE = 1e-12
+"""A probability may be below 0 by this much (1 - 0.9 - 0.1 in floating point), then it counts as 0."""
+
+
+def place(index: Iterable[int]) -> str:
+    """The entry of an array as people write it: ``[0][2]``.
+
+    >>> place((0, 2))
+    '[0][2]'
+    """
+    return "".join(f"[{int(i)}]" for i in index)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, read-only from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def real_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A float64 copy of an array of finite numbers."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a full array of numbers ({error}).") from None
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        raise InputError(
+            f"{name} must be finite; {name}{place(where)} is {array[tuple(where)]} ({bad.sum()} of {array.size} entries)."
+        )
+    return array
+
+
+def distributions(name: str, values: ArrayLike, *, stacked: bool) -> NDArray[np.float64]:
+    """Probability distributions: one array, or (``stacked``) one along each entry of the first axis.
+
+    >>> distributions("joint", [[0.25, 0.25], [0.5, 0]], stacked=False).sum()
+    np.float64(1.0)
+    """
+    array = real_array(name, values)
+    if array.size == 0:
+        raise InputError(f"{name} must have at least one entry; its shape is {array.shape}.")
+    bad = ~(array >= -NEGATIVE_TOLERANCE)
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        raise InputError(
+            f"probability must not be negative; {name}{place(where)} is {array[tuple(where)]:g} "
+            f"({bad.sum()} of {array.size} entries)."
+        )
+    array = np.maximum(array, 0.0)
+    axes = tuple(range(1 if stacked else 0, array.ndim))
+    totals = array.sum(axis=axes, keepdims=True)
+    bad = ~(np.abs(totals - 1.0) <= SUM_TOLERANCE)
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        one = f"{name}{place(where[:1])}" if stacked else name
+        count = f" ({bad.sum()} of {totals.size} distributions)" if stacked else ""
+        raise InputError(f"probabilities must sum to 1; {one} sums to {totals[tuple(where)]:.10g}{count}.")
+    return np.asarray(array / totals)
+
+
+def number(
+    name: str, value: object, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf
+) -> float:
+    """A finite number with ``above < value``, ``least <= value <= most``; written so that NaN fails.
+
+    >>> number("tolerance", 0.1, above=0)
+    0.1
+    """
+    rule = " and ".join(
+        text
+        for text, given in (
+            (f"greater than {above:g}", above > -math.inf),
+            (f"at least {least:g}", least > -math.inf),
+            (f"at most {most:g}", most < math.inf),
+        )
+        if given
+    )
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"{name} must be a number; it is {value!r}.")
+    result = float(value)
+    if not (math.isfinite(result) and above < result and least <= result <= most):
+        raise InputError(f"{name} must be a finite number{', ' + rule if rule else ''}; it is {value!r}.")
+    return result
+
+
+def whole(name: str, value: object, *, least: int) -> int:
+    """A whole number that is at least ``least``.
+
+    >>> whole("structures", 3, least=1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not value >= least:
+        raise InputError(f"{name} must be a whole number, at least {least}; it is {value!r}.")
+    return int(value)
+
+
+def choice(name: str, value: object, options: Iterable[str]) -> str:
+    """One of a few words.
+
+    >>> choice("paradigm", "ratio", ["additive", "ratio"])
+    'ratio'
+    """
+    words = list(options)
+    if not isinstance(value, str) or value not in words:
+        raise InputError(f"{name} must be one of {', '.join(words)}; it is {value!r}.")
+    return value
+
+
+def fits_in_memory(what: str, needed: float) -> None:
+    """Refuse work that cannot fit into this machine's memory before it is begun."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8e9
+    if needed > 0.6 * memory:
+        raise InputError(
+            f"{what} would need about {needed / 1e9:,.0f} GB of memory; this machine has {memory / 1e9:,.0f} GB."
+        )

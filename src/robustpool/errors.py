@@ -1,0 +1,19 @@
+"""What can go wrong, in one sentence that names the place and the value."""
+
+from __future__ import annotations
+
+
+class RobustpoolError(Exception):
+    """The base of every error that robustpool raises on purpose."""
+
+
+class InputError(RobustpoolError, ValueError):
+    """The input or an option is wrong; the message names the rule, the place and the value."""
+
+
+class UnsupportedError(RobustpoolError, ValueError):
+    """The combination asked for is not a convex game, or no method here solves it; the message says why."""
+
+
+class SolverError(RobustpoolError, RuntimeError):
+    """A numerical solver failed; the message says where."""

@@ -1,0 +1,1 @@
+"""The zero-sum game: losses, paradigms, payoffs, and both players' best responses."""

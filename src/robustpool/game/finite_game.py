@@ -1,0 +1,129 @@
+"""The zero-sum game on a finite family: payoffs of tables and the masses that a mixture puts on their cells.
+
+Nature's mixture w enters the aggregator's problem only through M(x, omega) = sum_theta w_theta scale_theta
+Pr_theta[x, omega] (docs/derivations/mass-table): her expected payoff against f is
+sum_x sum_omega M(x, omega) l(f(x), omega) - sum_theta w_theta offset_theta.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..aggregators.restrictions import Restriction, TableLayout, lay_out
+from ..aggregators.table import TableAggregator
+from ..errors import UnsupportedError
+from .losses import Loss
+from .paradigms import omniscient_losses, payoff_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..structures.finite import FiniteFamily
+
+CHUNK_POINTS = 20_000
+MOST_CHUNKS = 8
+THREADS = min(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteGame:
+    """Payoff = scale * loss - offset for each structure; tables of forecasts have shape (cells, states)."""
+
+    family: FiniteFamily
+    loss: Loss
+    paradigm: str
+    layout: TableLayout
+    cell: NDArray[np.int32]  # (points,): the cell of a support point's profile
+    scale: NDArray[np.float64]  # (structures,)
+    offset: NDArray[np.float64]  # (structures,)
+    pinned: NDArray[np.bool_]  # (cells,): cells that the ratio paradigm fixes
+    pins: NDArray[np.float64]  # (cells, states): to what
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.family.states)
+
+    @cached_property
+    def chunks(self) -> list[tuple[int, int]]:
+        """Ranges of structures with about equally many support points, fixed by the family's size."""
+        start = self.family.start
+        count = int(np.clip(start[-1] // CHUNK_POINTS, 1, MOST_CHUNKS))
+        edges = np.searchsorted(start, np.linspace(0, start[-1], count + 1))
+        edges[0], edges[-1] = 0, len(self.family)
+        return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+    def over_chunks(self, work: Callable[[int, tuple[int, int]], None]) -> None:
+        """Run ``work(number, chunk)`` for every chunk, on several threads if there is more than one."""
+        if len(self.chunks) == 1:
+            work(0, self.chunks[0])
+        else:
+            list(_pool().map(work, range(len(self.chunks)), self.chunks))
+
+    def payoffs(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Nature's payoff from each structure against a table: (cells, states) -> (structures,)."""
+        from .kernels import expected_losses
+
+        losses, out = self.loss.table(table), np.empty(len(self.family))
+        self.over_chunks(lambda _, c: expected_losses(*c, self.family.start, self.cell, self.family.mass, losses, out))
+        return np.where(self.scale > 0, self.scale * out, 0.0) - self.offset
+
+    def masses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """M(x, omega) of a mixture: (structures,) -> (cells, states)."""
+        from .kernels import add_masses
+
+        parts = np.zeros((len(self.chunks), self.layout.cells, self.states))
+        factor = weights * self.scale
+        self.over_chunks(
+            lambda i, c: add_masses(*c, self.family.start, self.cell, self.family.mass, factor, parts[i])
+        )
+        return np.asarray(parts.sum(axis=0))
+
+    def aggregator(self, table: NDArray[np.float64]) -> TableAggregator:
+        """The aggregator of a table, for every profile that the layout answers."""
+        forecasts = table[self.layout.cell]
+        return TableAggregator(self.layout.reports, forecasts[:, 1] if self.states == 2 else forecasts)
+
+
+def finite_game(family: FiniteFamily, loss: Loss, paradigm: str, restrictions: Sequence[Restriction]) -> FiniteGame:
+    """The game on a family under a loss, a paradigm and restrictions on the aggregator."""
+    scale, offset, pinning = payoff_terms(paradigm, omniscient_losses(family, loss))
+    layout = lay_out(family.reports, family.report, len(family.states), restrictions)
+    cell = layout.cell_of_family[family.profile].astype(np.int32)
+    pinned, pins = _pins(family, cell, layout, pinning)
+    return FiniteGame(family, loss, paradigm, layout, cell, scale, offset, pinned, pins)
+
+
+def _pins(
+    family: FiniteFamily, cell: NDArray[np.int32], layout: TableLayout, pinning: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """The cells that structures without omniscient loss fix, or why no aggregator can please them all."""
+    states = family.mass.shape[1]
+    points = np.flatnonzero(pinning[family.structure_of_point])
+    asked = np.zeros((layout.cells, states), dtype=bool)
+    asked[cell[points], family.mass[points].argmax(axis=1)] = True
+    torn = asked.sum(axis=1) > 1
+    if torn.any():
+        at = int(np.flatnonzero(torn)[0])
+        those = np.unique(family.structure_of_point[points[cell[points] == at]])
+        raise UnsupportedError(
+            "no aggregator has a finite ratio: structures without omniscient loss "
+            f"({', '.join(repr(family.name(t)) for t in those[:2])}) show the same reports in different states."
+        )
+    return asked.any(axis=1), asked.astype(float)
+
+
+_POOL: list[ThreadPoolExecutor] = []
+
+
+def _pool() -> ThreadPoolExecutor:
+    if not _POOL:
+        _POOL.append(ThreadPoolExecutor(THREADS, thread_name_prefix="robustpool"))
+    return _POOL[0]

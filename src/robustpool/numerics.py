@@ -1,0 +1,95 @@
+"""Small numerical tools that every layer uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SAME_RELATIVE = 1e-9
+SAME_ABSOLUTE = 1e-15
+
+
+def rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far apart two floats near ``values`` may lie and still be the same number computed in two ways.
+
+    Relative to the distance from 0 *and* from 1, so that the reports 1e-12 and 2e-12 stay two reports.
+    """
+    return SAME_RELATIVE * np.minimum(np.abs(values), np.abs(1.0 - values)) + SAME_ABSOLUTE
+
+
+def merge_rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Recognise numbers that are equal up to rounding.
+
+    Returns the distinct numbers in increasing order (of each cluster its middle member) and, in the shape of
+    ``values``, the index of each number's cluster.
+
+    >>> distinct, index = merge_rounded(np.array([0.1 + 0.2, 0.5, 0.3, 1 - 0.7]))
+    >>> distinct
+    array([0.3, 0.5])
+    >>> index
+    array([0, 1, 0, 0])
+    """
+    ordered, position = np.unique(values, return_inverse=True)
+    gaps = np.diff(ordered)
+    opens = np.concatenate(([True], gaps > rounding(ordered[1:])))
+    first = np.flatnonzero(opens)
+    last = np.concatenate((first[1:], [ordered.size])) - 1
+    spread = ordered[last] - ordered[first]
+    chained = spread > 100 * rounding(ordered[last])
+    if chained.any():
+        at = int(np.flatnonzero(chained)[0])
+        raise InputError(
+            f"reports must be told apart by more than rounding; {last[at] - first[at] + 1} reports between "
+            f"{ordered[first[at]]!r} and {ordered[last[at]]!r} lie closer together than that."
+        )
+    cluster = np.cumsum(opens) - 1
+    return ordered[(first + last) // 2], cluster[position].reshape(values.shape)
+
+
+def unique_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct rows in lexicographic order, and for each row the index of its distinct one.
+
+    >>> unique_rows(np.array([[1, 0], [0, 5], [1, 0]]))[1]
+    array([1, 0, 1])
+    """
+    base = rows.max(axis=0) + 1 if rows.size else np.ones(rows.shape[1], dtype=np.int64)
+    if np.prod(base.astype(float)) < 2**62:  # one integer per row sorts much faster than rows do
+        key = np.zeros(len(rows), dtype=np.int64)
+        for column, width in zip(rows.T, base, strict=True):
+            key = key * width + column
+        _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    else:
+        _, first, index = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return rows[first], index.reshape(-1)
+
+
+def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest probability vectors to the rows of ``points``, in the Euclidean norm.
+
+    Sort a row downwards, u_1 >= u_2 >= ...; with rho the largest j that has u_j > (sum_{i<=j} u_i - 1)/j =: tau_j,
+    the projection is max(y - tau_rho, 0).
+
+    >>> project_simplex(np.array([[0.5, 0.9], [-1.0, 2.0]]))
+    array([[0.3, 0.7],
+           [0. , 1. ]])
+    """
+    descending = -np.sort(-points, axis=1)
+    tau = (np.cumsum(descending, axis=1) - 1.0) / np.arange(1, points.shape[1] + 1)
+    rho = np.count_nonzero(descending > tau, axis=1) - 1
+    return np.maximum(points - np.take_along_axis(tau, rho[:, None], axis=1), 0.0)
+
+
+def safe_divide(numerator: NDArray[np.float64], denominator: NDArray[Any]) -> NDArray[np.float64]:
+    """``numerator / denominator``, and 0 where the denominator is 0.
+
+    >>> safe_divide(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)

@@ -1,0 +1,166 @@
+"""``solve``: the game on a finite family, to a measured gap."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__, checks
+from ..aggregators.restrictions import Constrained, Lipschitz, Restriction
+from ..errors import InputError
+from ..game.best_response import Responder, best_responder
+from ..game.finite_game import FiniteGame, finite_game
+from ..game.losses import Loss, get_loss
+from ..structures.finite import FiniteFamily
+from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
+from .multiplicative_weights import MultiplicativeWeights, State
+from .solution import Mixture, Solution, Stopped, TracePoint
+
+if TYPE_CHECKING:
+    import os
+
+METHODS = ("multiplicative-weights",)
+CHECKPOINT_SECONDS = 20.0
+TRACE_DENSITY = 1000
+"""The trace keeps every round up to this one, then about this many for each doubling."""
+
+
+def solve(
+    family: FiniteFamily,
+    *,
+    tolerance: float = 1e-6,
+    loss: str | Loss = "square",
+    paradigm: str = "additive",
+    lipschitz: float | None = None,
+    restrictions: Sequence[Restriction] = (),
+    method: str = "multiplicative-weights",
+    epsilon: float | None = None,
+    rounds: int = 10_000,
+    progress: Callable[[State], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Solution:
+    """The aggregator with the least worst-case regret over a family, and a mixture that shows it cannot be much better.
+
+    Stops when upper - lower <= ``tolerance``, or after ``rounds``. With ``epsilon`` it runs in theory mode: exactly the
+    rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``lipschitz=L`` is short for the restriction
+    ``Lipschitz(L)``. ``progress`` is called with the state after each round. Ctrl-C returns what was reached. With a
+    ``checkpoint`` file the state is saved as the run goes on, and ``resume=True`` continues from it to the same result
+    as an uninterrupted run.
+
+    >>> from robustpool import FiniteFamily, solve
+    >>> family = FiniteFamily.from_joints([[[0.5, 0.0], [0.25, 0.25]], [[0.25, 0.25], [0.5, 0.0]]])
+    >>> solution = solve(family)   # the one signal tells the truth in one structure, lies in the other
+    >>> solution.gap <= 1e-6
+    True
+    """
+    if not isinstance(family, FiniteFamily):
+        raise InputError(f"family must be a FiniteFamily; it is {type(family).__name__}.")
+    checks.choice("method", method, METHODS)
+    checks.number("tolerance", tolerance, least=0)
+    checks.whole("rounds", rounds, least=1)
+    limits = list(restrictions)
+    if lipschitz is not None:
+        limits.append(Lipschitz(lipschitz))
+    game = finite_game(family, get_loss(loss), paradigm, limits)
+    solver = MultiplicativeWeights(epsilon)
+    last = rounds if epsilon is None else solver.theory_rounds(game)
+    responder = best_responder(game)
+    settings = {
+        "method": method,
+        "mode": "practical" if epsilon is None else "theory",
+        "loss": game.loss.name,
+        "paradigm": paradigm,
+        "report": family.report.name,
+        "restrictions": [_describe(limit) for limit in limits],
+        "tolerance": tolerance,
+        "epsilon": epsilon,
+        "rounds": last,
+        "arithmetic": responder.arithmetic,
+        "version": __version__,
+    }
+    fixed = {key: settings[key] for key in ("method", "mode", "loss", "paradigm", "restrictions", "epsilon")}
+    problem = problem_hash(family.fingerprint(), fixed)
+    state, trace = load_checkpoint(checkpoint, problem) if checkpoint is not None and resume else (None, [])
+
+    before = trace[-1].seconds if trace else 0.0
+    began = saved = time.perf_counter()
+    stopped = None if state is None else _stop(state, tolerance, epsilon, last)
+    try:
+        for state in () if stopped else solver.iterate(game, responder, state):  # noqa: B020
+            now = time.perf_counter()
+            _record(trace, state, before + now - began)
+            if progress is not None:
+                progress(state)
+            stopped = _stop(state, tolerance, epsilon, last)
+            if checkpoint is not None and (stopped or now - saved > CHECKPOINT_SECONDS):
+                save_checkpoint(checkpoint, state, trace, problem)
+                saved = now
+            if stopped:
+                break
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        stopped = Stopped.INTERRUPTED
+        if checkpoint is not None:
+            save_checkpoint(checkpoint, state, trace, problem)
+    assert state is not None
+    assert stopped is not None
+    return _solution(game, responder, state, trace, stopped, settings)
+
+
+def _stop(state: State, tolerance: float, epsilon: float | None, last: int) -> Stopped | None:
+    if epsilon is None and state.upper - state.lower <= tolerance:
+        return Stopped.GAP
+    if state.round >= last:
+        return Stopped.ROUNDS if epsilon is None else Stopped.THEORY
+    return None
+
+
+def _record(trace: list[TracePoint], state: State, seconds: float) -> None:
+    """Add a round to the trace; the latest round is always its last entry."""
+    if len(trace) > 1 and trace[-1].round % max(1, trace[-1].round // TRACE_DENSITY):
+        trace.pop()
+    trace.append(TracePoint(state.round, state.lower, state.upper, seconds))
+
+
+def _solution(
+    game: FiniteGame,
+    responder: Responder,
+    state: State,
+    trace: list[TracePoint],
+    stopped: Stopped,
+    settings: dict[str, Any],
+) -> Solution:
+    """The best table and the best mixture so far, with their bounds computed anew."""
+    weights = checks.frozen(state.lower_weights / math.fsum(state.lower_weights))
+    least = responder(game.masses(weights)).least
+    guarantee = None
+    if settings["mode"] == "theory":
+        guarantee = {
+            "source": "[Guo2024, Theorem 4.2]",
+            "epsilon": settings["epsilon"],
+            "rounds": settings["rounds"],
+            "says": f"upper is at most {settings['epsilon']:g} above the value of the game",
+        }
+    return Solution(
+        family=game.family,
+        aggregator=game.aggregator(state.upper_table),
+        mixture=Mixture(game.family, weights),
+        lower=float(least - weights @ game.offset),
+        upper=float(game.payoffs(state.upper_table).max()),
+        rounds=state.round,
+        seconds=trace[-1].seconds,
+        stopped=stopped,
+        trace=tuple(trace),
+        settings=settings,
+        guarantee=guarantee,
+    )
+
+
+def _describe(restriction: Restriction) -> str:
+    if isinstance(restriction, Constrained):
+        return f"Constrained({restriction.name})"
+    return repr(restriction)

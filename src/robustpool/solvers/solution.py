@@ -1,0 +1,80 @@
+"""What comes back from a solver: plain data, with bounds that belong to exactly what is returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..aggregators.table import TableAggregator
+    from ..structures.finite import FiniteFamily
+
+
+class Stopped(Enum):
+    """How a run ended; the value is the sentence for the user."""
+
+    GAP = "the gap reached the tolerance"
+    ROUNDS = "the round limit was reached; raise the rounds or the tolerance"
+    THEORY = "the rounds that the theorem asks for were played"
+    INTERRUPTED = "it was interrupted; what was reached is kept"
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Nature's mixed strategy: a weight for each structure of a family."""
+
+    family: FiniteFamily
+    weights: NDArray[np.float64]
+
+    def heaviest(self, count: int = 10) -> list[tuple[str, float]]:
+        """The structures with the largest weights."""
+        order = np.argsort(-self.weights, kind="stable")[:count]
+        return [(self.family.name(int(t)), float(self.weights[t])) for t in order if self.weights[t] > 0]
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """The bounds after a round."""
+
+    round: int
+    lower: float
+    upper: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A measured epsilon-equilibrium: lower <= value of the game <= upper, both in floating point.
+
+    ``lower`` is the least expected payoff of any aggregator of the family against ``mixture``; ``upper`` is the largest
+    payoff of any structure against ``aggregator``. Both are computed anew from what is returned.
+    """
+
+    family: FiniteFamily
+    aggregator: TableAggregator
+    mixture: Mixture
+    lower: float
+    upper: float
+    rounds: int
+    seconds: float
+    stopped: Stopped
+    trace: tuple[TracePoint, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    guarantee: dict[str, Any] | None = None  # in theory mode: what the theorem promises
+
+    @property
+    def gap(self) -> float:
+        """upper - lower."""
+        return self.upper - self.lower
+
+    def __repr__(self) -> str:
+        """The verdict in a line."""
+        return (
+            f"Solution(lower={self.lower:.9g}, upper={self.upper:.9g}, gap={self.gap:.2g}, rounds={self.rounds}, "
+            f"stopped={self.stopped.name})"
+        )

@@ -1,0 +1,1 @@
+"""WHAT NATURE MAY CHOOSE: information structures and families of them."""

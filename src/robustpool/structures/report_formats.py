@@ -1,0 +1,199 @@
+"""What the agents are asked: x_i(s_i, theta), a number or a vector for each signal [Guo2024, Section 3].
+
+A report format is a word (``"posterior"``, ``"higher-order"``, ``"decision"``) or any function
+``report(agent, signal, structure)`` that returns a number or a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from .. import checks
+from ..errors import InputError
+from ..numerics import SAME_RELATIVE, safe_divide
+from .information_structure import InformationStructure, posteriors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ReportFunction = Callable[[int, int, InformationStructure], float | Sequence[float]]
+
+
+class ReportFormat(Protocol):
+    """How reports come from signals, for a stack of structures of one shape."""
+
+    @property
+    def name(self) -> str:
+        """The word for it in files."""
+        ...
+
+    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+        """x_i(s_i, theta): (m, states, signals...) -> (m, signals_i, coordinates)."""
+        ...
+
+    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+        """The profiles (m, agents, coordinates) that come about when agent i takes the place of agent order[i]."""
+        ...
+
+    def ordered(self, states: int) -> int:
+        """How many leading coordinates of a report are better news for the second state the larger they are."""
+        ...
+
+
+def _shown(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A distribution over states as it is reported: a number for two states, the vector for more."""
+    return probabilities[..., 1:] if probabilities.shape[-1] == 2 else probabilities
+
+
+def _swapped(profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+    return profiles[:, list(order)]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Pr[omega | s_i]: the probability of the second state, or the vector over more states."""
+
+    name: str = "posterior"
+
+    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+        """See ReportFormat."""
+        return _shown(posteriors(joints, agent))
+
+    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+        """See ReportFormat."""
+        return _swapped(profiles, order)
+
+    def ordered(self, states: int) -> int:
+        """See ReportFormat."""
+        return 1 if states == 2 else 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The likelier state only: 0 or 1, or the unit vector for more than two states; a tie goes to the earlier state."""
+
+    name: str = "decision"
+
+    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+        """See ReportFormat."""
+        posterior = posteriors(joints, agent)
+        best = posterior.max(axis=2, keepdims=True)
+        likeliest = np.argmax(posterior >= best * (1 - SAME_RELATIVE), axis=2)  # the first within rounding
+        return _shown(np.eye(posterior.shape[2])[likeliest])
+
+    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+        """See ReportFormat."""
+        return _swapped(profiles, order)
+
+    def ordered(self, states: int) -> int:
+        """See ReportFormat."""
+        return 1 if states == 2 else 0
+
+
+@dataclass(frozen=True)
+class HigherOrder:
+    """Her posterior, then her expectation E[x_j | s_i] of each other agent's posterior, in the agents' order."""
+
+    name: str = "higher-order"
+
+    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+        """See ReportFormat."""
+        agents = joints.ndim - 2
+        parts = [_shown(posteriors(joints, agent))]
+        for other in range(agents):
+            if other != agent:
+                rest = tuple(axis for axis in range(2, joints.ndim) if axis not in (agent + 2, other + 2))
+                pair = joints.sum(axis=(1, *rest))  # Pr[s_i, s_j], its axes in the agents' order
+                pair = pair if agent < other else np.swapaxes(pair, 1, 2)
+                chance = safe_divide(pair, pair.sum(axis=2, keepdims=True))
+                parts.append(chance @ _shown(posteriors(joints, other)))
+        return np.concatenate(parts, axis=2)
+
+    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+        """See ReportFormat: what she says *about* the others moves with them."""
+        count, agents, coordinates = profiles.shape
+        width = coordinates // agents
+        blocks = profiles.reshape(count, agents, agents, width)
+        square = np.empty_like(blocks)  # square[:, i, j]: what agent i says of agent j
+        for i in range(agents):
+            square[:, i, [i, *(j for j in range(agents) if j != i)]] = blocks[:, i]
+        moved = square[:, list(order)][:, :, list(order)]
+        result = np.empty_like(blocks)
+        for i in range(agents):
+            result[:, i] = moved[:, i, [i, *(j for j in range(agents) if j != i)]]
+        return result.reshape(profiles.shape)
+
+    def ordered(self, states: int) -> int:
+        """See ReportFormat: only her own posterior; what a higher expectation of the others means is left open."""
+        return 1 if states == 2 else 0
+
+
+@dataclass(frozen=True)
+class Custom:
+    """Any x_i(s_i, theta) that the user supplies, called once for every agent, signal and structure."""
+
+    function: ReportFunction
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return f"custom:{getattr(self.function, '__name__', type(self.function).__name__)}"
+
+    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+        """See ReportFormat."""
+        rows: list[list[NDArray[np.float64]]] = []
+        for number, joint in enumerate(joints):
+            structure = InformationStructure(joint)
+            rows.append([self._report(agent, signal, number, structure) for signal in range(joint.shape[agent + 1])])
+        sizes = {report.shape for row in rows for report in row}
+        if len(sizes) > 1:
+            raise InputError(f"{self.name} must return reports of one length; it returned the shapes {sorted(sizes)}.")
+        return np.array(rows)
+
+    def _report(self, agent: int, signal: int, number: int, structure: InformationStructure) -> NDArray[np.float64]:
+        if not posteriors(structure.joint[None], agent)[0, signal].any():  # a signal that never comes is not asked
+            signal = int(np.argmax(posteriors(structure.joint[None], agent)[0].any(axis=1)))
+        value = self.function(agent, signal, structure)
+        label = f"the report of {self.name} for structure {number}, agent {agent}, signal {signal}"
+        return np.atleast_1d(checks.real_array(label, value)).ravel()
+
+    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+        """See ReportFormat: the reports are taken as opaque and change places."""
+        return _swapped(profiles, order)
+
+    def ordered(self, states: int) -> int:
+        """See ReportFormat: every coordinate."""
+        return 10**6 if states == 2 else 0
+
+
+FORMATS: dict[str, ReportFormat] = {format.name: format for format in (Posterior(), HigherOrder(), Decision())}
+
+
+def report_format(report: str | ReportFunction | ReportFormat) -> ReportFormat:
+    """The report format for a word or a function.
+
+    >>> report_format("decision").name
+    'decision'
+    """
+    if isinstance(report, str):
+        return FORMATS[checks.choice("report", report, FORMATS)]
+    if isinstance(report, (Posterior, Decision, HigherOrder, Custom)):
+        return report
+    if callable(report):
+        return Custom(report)
+    raise InputError(f"report must be a word or a function of (agent, signal, structure); it is {report!r}.")
+
+
+def all_orders(agents: int) -> list[tuple[int, ...]]:
+    """Every order of the agents."""
+    return list(permutations(range(agents)))
+
+
+def as_seen(reports: NDArray[Any]) -> NDArray[Any]:
+    """Profiles as an aggregator takes them: (m, agents) when a report is one number, else (m, agents, coordinates)."""
+    return reports[:, :, 0] if reports.shape[2] == 1 else reports

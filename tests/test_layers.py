@@ -1,0 +1,64 @@
+"""A module imports only from its own group or from those to its left; certificates and solvers never see each other."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+GROUPS = (
+    "errors | checks numerics | structures aggregators | game | solvers certificates | artefact forecasts"
+    " | estimator evaluation | plots | web cli | __main__ __init__"
+)
+LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}
+APART = {("certificates", "solvers"), ("solvers", "certificates")}
+PACKAGE = Path(__file__).parent.parent / "src" / "robustpool"
+
+
+def imports(source: str, package: list[str]) -> set[str]:
+    """What a source in a package such as ["robustpool", "game"] imports from robustpool, by top-level module."""
+    names: list[list[str]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = base + (node.module.split(".") if node.module else [])
+            names += [[*base, alias.name] for alias in node.names]
+    ours = {name[1] if len(name) > 1 else "" for name in names if name[0] == "robustpool"}
+    return {name if name in LEVEL else "__init__" for name in ours}  # `import robustpool`, `from robustpool import solve`
+
+
+def complaints(path: str, source: str) -> list[str]:
+    """What is wrong with the imports of a file, given by its path inside the package."""
+    parts = Path(path).with_suffix("").parts
+    module = parts[0]
+    if module not in LEVEL:
+        return [f"{module} stands in no group"]
+    found = sorted(imports(source, ["robustpool", *parts[:-1]]))
+    wrong = [name for name in found if LEVEL[name] > LEVEL[module] or (module, name) in APART]
+    return [f"{module} may not import {name}" for name in wrong]
+
+
+@pytest.mark.parametrize("path", sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py")))
+def test_imports_point_left(path: str) -> None:
+    assert complaints(path, (PACKAGE / path).read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "complaint"),
+    [
+        ("game/regret.py", "from ..structures.family import FiniteFamily", []),
+        ("game/regret.py", "from . import losses\nfrom .mixture import Mixture", []),
+        ("structures/family.py", "from ..game.regret import regret", ["structures may not import game"]),
+        ("structures/family.py", "def f():\n    from robustpool import game", ["structures may not import game"]),
+        ("certificates/lower.py", "import robustpool.solvers.weights", ["certificates may not import solvers"]),
+        ("solvers/weights.py", "from robustpool.certificates import certify", ["solvers may not import certificates"]),
+        ("checks.py", "from . import errors, cli", ["checks may not import cli"]),
+        ("checks.py", "import robustpool as rp", ["checks may not import __init__"]),
+        ("helpers.py", "", ["helpers stands in no group"]),
+    ],
+)
+def test_a_wrong_import_is_found(path: str, source: str, complaint: list[str]) -> None:
+    assert complaints(path, source) == complaint
