@@ -48,7 +48,7 @@ docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	@echo "The documentation is in docs/_build/html/index.html."
 
 clean: ## remove what was built, but not the environment (that is: rm -r .venv)
-	rm -rf out build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf out build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment -------------------------------------------------------------------------------------------------

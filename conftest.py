@@ -1,9 +1,9 @@
 """Everything written is executed: the code blocks of README.md, CONTRIBUTING.md and docs/ are tests.
 
 - ``python`` blocks run; where they are written with ``>>>`` their output is compared.
-- ``console`` blocks run their ``$ robustpool ...`` lines and compare what is printed, ``...`` standing for anything (0.02254... is
-  also how a number is shown to some digits).
-  A command that is meant to fail shows what it says on standard error, and its exit status in brackets as last line.
+- ``console`` blocks run their ``$ robustpool ...`` lines and compare what is printed. A command that is meant to fail shows
+  what it says on standard error, and its exit status in brackets as last line.
+- In both, ``...`` stands for anything, so that a number is shown to some digits as 0.02254...
 - ``json`` blocks have to be JSON.
 - ``text`` and ``sh`` blocks are not executed, and so may not show robustpool at work.
 - A block in any other language, or in none, fails.
@@ -27,15 +27,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sybil import Example, Region, Sybil
+from sybil import Document, Example, Region
 from sybil.evaluators.doctest import OutputChecker
+from sybil.example import SybilFailure
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from sybil import Document
+    from sybil.typing import Parser
 
 ROOT = Path(__file__).parent
 EXAMPLES = Path("src/robustpool/structures/examples")
@@ -94,7 +95,8 @@ def parse_other_blocks(document: Document) -> Iterable[Region]:
 def evaluate_other(example: Example) -> str | None:
     language, source = example.parsed
     if language not in NOT_EXECUTED:
-        return f"Nobody executes a block in {language or 'no language'!r}; use one of {sorted(EXECUTED | NOT_EXECUTED)}."
+        known = ", ".join(sorted(EXECUTED | NOT_EXECUTED))
+        return f"Nobody executes a block in {language or 'no language'!r}; use one of {known}."
     if AT_WORK.search(source):
         return f"A {language} block is not executed, so robustpool at work belongs into a python or console block."
     return None
@@ -102,42 +104,52 @@ def evaluate_other(example: Example) -> str | None:
 
 # --- the pages --------------------------------------------------------------------------------------------------------
 
-
-def enter_scratch_folder(namespace: dict[str, Any]) -> None:
-    scratch = Path(tempfile.mkdtemp(prefix="robustpool-docs-"))
-    if (ROOT / EXAMPLES).is_dir():
-        shutil.copytree(ROOT / EXAMPLES, scratch / EXAMPLES)
-    namespace["_folders"] = scratch, Path.cwd()
-    os.chdir(scratch)
-
-
-def leave_scratch_folder(namespace: dict[str, Any]) -> None:
-    scratch, before = namespace["_folders"]
-    os.chdir(before)
-    shutil.rmtree(scratch)
+PARSERS: list[Parser] = [
+    PythonCodeBlockParser(doctest_optionflags=OPTIONS),
+    CodeBlockParser("console", evaluate_console),
+    CodeBlockParser("json", evaluate_json),
+    parse_other_blocks,
+]
 
 
-pages = Sybil(
-    parsers=[
-        PythonCodeBlockParser(doctest_optionflags=OPTIONS),
-        CodeBlockParser("console", evaluate_console),
-        CodeBlockParser("json", evaluate_json),
-        parse_other_blocks,
-    ],
-    patterns=["*.md"],
-    setup=enter_scratch_folder,
-    teardown=leave_scratch_folder,
-)
+def run_page(path: Path) -> int:
+    """Execute the blocks of a page, in order; how many there were."""
+    document = Document.parse(str(path), *PARSERS)
+    blocks = list(document.examples())
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="robustpool-docs-") as scratch:
+        if (ROOT / EXAMPLES).is_dir():
+            shutil.copytree(ROOT / EXAMPLES, scratch / EXAMPLES)
+        os.chdir(scratch)
+        try:
+            for block in blocks:
+                block.evaluate()
+        finally:
+            os.chdir(before)
+    return len(blocks)
 
-pytest_collect_file = pages.pytest()
+
+class Page(pytest.File):
+    """A page is one test, not one for each block: blocks need those before them, and pytest-xdist would part them."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        if any(Document.parse(str(self.path), *PARSERS).examples()):
+            yield PageTest.from_parent(self, name="blocks")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a page on one worker (pytest-xdist, ``--dist loadgroup``): later blocks use the names of earlier ones."""
-    for item in items:
-        if item.path.suffix == ".md":
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+class PageTest(pytest.Item):
+    def runtest(self) -> None:
+        run_page(self.path)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return str(excinfo.value) if isinstance(excinfo.value, SybilFailure) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, str(self.path.relative_to(ROOT))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
+    return Page.from_parent(parent, path=file_path) if file_path.suffix == ".md" else None
 
 
 @pytest.fixture
@@ -147,14 +159,6 @@ def execute_page(tmp_path: Path) -> Callable[[str], int]:
     def execute(text: str) -> int:
         path = tmp_path / "page.md"
         path.write_text(text)
-        document = pages.parse(path)
-        enter_scratch_folder(document.namespace)
-        try:
-            examples = list(document.examples())
-            for example in examples:
-                example.evaluate()
-        finally:
-            leave_scratch_folder(document.namespace)
-        return len(examples)
+        return run_page(path)
 
     return execute

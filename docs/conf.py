@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-from test_references import CITATION, KEY  # noqa: E402  one pattern says what a citation is, here and in the test
+from test_references import CITATION, KEY  # one pattern says what a citation is, here and in the test
 
 project = "robustpool"
 author = "The robustpool developers"
-copyright = author  # noqa: A001  the name that Sphinx reads
-release = version("robustpool")
+copyright = author
+release = metadata.version("robustpool")
 
 extensions = [
     "myst_parser",
@@ -45,8 +45,7 @@ myst_heading_anchors = 3
 myst_dmath_double_inline = True
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints = "none"  # the docstrings say shapes, which is more
 napoleon_use_rtype = False
 
 bibtex_bibfiles = ["../references.bib"]
@@ -88,8 +87,11 @@ def setup(app: Sphinx) -> None:
         source[0] = "".join(block if block.startswith("```") else link_citations(block, "{cite:p}") for block in blocks)
 
     def read_docstring(_app: Sphinx, _what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:
-        bars = [line if line.startswith((">>>", "    ")) else line.replace("|", r"\|") for line in lines]  # |x| is no name
-        lines[:] = [link_citations(line, ":cite:p:") for line in bars]
+        for number, line in enumerate(lines):
+            absolute = (
+                line if line.startswith((">>>", "    ")) else line.replace("|", r"\|")
+            )  # |x| names no substitution
+            lines[number] = link_citations(absolute, ":cite:p:")
 
     app.connect("source-read", read_page)
     app.connect("autodoc-process-docstring", read_docstring)

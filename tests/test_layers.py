@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 GROUPS = (
-    "errors | checks numerics | structures aggregators | game | solvers certificates | artefact forecasts"
+    "errors __version__ | checks numerics | structures aggregators | game | solvers certificates | artefact forecasts"
     " | estimator evaluation | plots | web cli | __main__ __init__"
 )
 LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}
@@ -27,7 +27,7 @@ def imports(source: str, package: list[str]) -> set[str]:
             base = base + (node.module.split(".") if node.module else [])
             names += [[*base, alias.name] for alias in node.names]
     ours = {name[1] if len(name) > 1 else "" for name in names if name[0] == "robustpool"}
-    return {name if name in LEVEL else "__init__" for name in ours}  # `import robustpool`, `from robustpool import solve`
+    return {name if name in LEVEL else "__init__" for name in ours}  # `from robustpool import solve` is the front door
 
 
 def complaints(path: str, source: str) -> list[str]:
@@ -57,6 +57,7 @@ def test_imports_point_left(path: str) -> None:
         ("solvers/weights.py", "from robustpool.certificates import certify", ["solvers may not import certificates"]),
         ("checks.py", "from . import errors, cli", ["checks may not import cli"]),
         ("checks.py", "import robustpool as rp", ["checks may not import __init__"]),
+        ("solvers/weights.py", "from .. import __version__, checks", []),
         ("helpers.py", "", ["helpers stands in no group"]),
     ],
 )

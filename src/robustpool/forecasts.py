@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from numbers import Real
+from os import PathLike
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from . import checks
 from .aggregators.pools import FloatArray, answers, contradictory
 from .aggregators.rules import get_rule
 from .errors import InputError
@@ -17,23 +20,26 @@ from .errors import InputError
 Aggregator: TypeAlias = Callable[[FloatArray], npt.ArrayLike]
 """Any callable from reports of shape (m, n) to forecasts of shape (m,)."""
 
+RuleLike: TypeAlias = str | PathLike[str] | Aggregator
+"""The name of a rule, a design file, or an aggregator."""
+
 
 class ContradictionWarning(UserWarning):
     """One agent is certain that the answer is no, another that it is yes."""
 
 
 @overload
-def aggregate(probabilities: Sequence[float], rule: str | Aggregator = ..., *, clip: float | None = ...) -> float: ...
+def aggregate(probabilities: Sequence[float], rule: RuleLike = ..., *, clip: float | None = ...) -> float: ...
 @overload
 def aggregate(
-    probabilities: Sequence[Sequence[float]], rule: str | Aggregator = ..., *, clip: float | None = ...
+    probabilities: Sequence[Sequence[float]], rule: RuleLike = ..., *, clip: float | None = ...
 ) -> FloatArray: ...
 @overload
 def aggregate(
-    probabilities: npt.ArrayLike, rule: str | Aggregator = ..., *, clip: float | None = ...
+    probabilities: npt.ArrayLike, rule: RuleLike = ..., *, clip: float | None = ...
 ) -> float | FloatArray: ...
 def aggregate(
-    probabilities: npt.ArrayLike, rule: str | Aggregator = "minimax", *, clip: float | None = None
+    probabilities: npt.ArrayLike, rule: RuleLike = "minimax", *, clip: float | None = None
 ) -> float | FloatArray:
     """Combine the agents' probabilities into one forecast for each question.
 
@@ -43,7 +49,8 @@ def aggregate(
         One question: a sequence of numbers, one for each agent. Many: an array of shape (questions, agents).
         NaN or None: the agent did not answer.
     rule
-        The name of a rule (see `robustpool.aggregators.rules.RULES`), or any callable from reports (m, n) to forecasts (m,).
+        The name of a rule (see `robustpool.aggregators.rules.RULES`), a design file (``*.json`` or a path), or any
+        callable from reports (m, n) to forecasts (m,).
     clip
         Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
 
@@ -55,13 +62,13 @@ def aggregate(
     Raises
     ------
     InputError
-        If a number lies outside [0, 1], the shape is another one, the rule is not known, or a callable answers with something else
-        than m probabilities.
+        If a number lies outside [0, 1], the shape is another one, the rule is not known, or a callable answers with
+        something else than m probabilities.
 
-    >>> aggregate([0.7, 0.7], rule="product").__round__(4)
+    >>> round(aggregate([0.7, 0.7], rule="product"), 4)
     0.8448
     >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]).round(4)
-    array([0.8764, 0.    , 0.6   ])
+    array([0.8761, 0.    , 0.6   ])
     """
     values = _probabilities(probabilities)
     reports = np.atleast_2d(values if clip is None else _clipped(values, clip))
@@ -75,53 +82,62 @@ def aggregate(
 
 def _aggregator(rule: object) -> Callable[..., Any]:
     """Turn what a user calls a rule into a callable from reports (m, n) to forecasts (m,)."""
+    if isinstance(rule, PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
+        from .artefact import load_design
+
+        return load_design(rule)
     if isinstance(rule, str):
         return get_rule(rule)
     if callable(rule):
         return rule
-    raise InputError(f"rule must be the name of a rule or a callable; it is {rule!r}.")
+    raise InputError(f"rule must be the name of a rule, a design file or a callable; it is {rule!r}.")
 
 
 # ------------------------------------------------------------------------------------------------------ what comes in
 
 
-def _probabilities(probabilities: npt.ArrayLike) -> FloatArray:
+def _probabilities(probabilities: Any) -> FloatArray:
     """Check that these are numbers in [0, 1] or NaN, in one row or in a table."""
-    values = _numbers(probabilities)
-    if values.ndim not in (1, 2):
+    entries = _entries(probabilities)
+    if entries.ndim not in (1, 2):
         raise InputError(
-            f"probabilities must have the shape (agents,) or (questions, agents); the shape is {values.shape}."
+            f"probabilities must have the shape (agents,) or (questions, agents); the shape is {entries.shape}."
         )
-    if values.size == 0:
-        raise InputError(f"probabilities must hold at least one number; the shape is {values.shape}.")
+    if entries.size == 0:
+        raise InputError(f"probabilities must hold at least one number; the shape is {entries.shape}.")
+    values = _numbers(entries)
     wrong = ~((values >= 0) & (values <= 1) | np.isnan(values))
     if wrong.any():
-        raise InputError(f"probability must lie in [0, 1]; {_first(values, wrong)} are out of range).")
+        raise InputError(f"probability must lie in [0, 1]; {_first(values, wrong, 'are out of range')}.")
     return values
 
 
-def _numbers(probabilities: npt.ArrayLike) -> FloatArray:
+def _entries(probabilities: Any) -> npt.NDArray[Any]:
+    """An array of what was given, of numbers or of objects; beside text, numpy alone would make text of numbers."""
+    if hasattr(probabilities, "filled"):  # a masked array, which numpy alone would unmask
+        probabilities = probabilities.astype(np.float64).filled(np.nan)
     try:
         entries = np.asarray(probabilities)
     except ValueError:
-        raise InputError(
-            "probabilities must have rows of equal length; write NaN where an agent did not answer."
-        ) from None
-    if entries.dtype.kind in "fiub":
-        return entries.astype(np.float64, copy=False)
-    entries = np.asarray(
-        probabilities, dtype=object
-    )  # each entry as it was given: numpy makes text of numbers beside text
-    wrong = np.array([not (entry is None or isinstance(entry, Real)) for entry in entries.flat]).reshape(entries.shape)
-    if wrong.any():
-        raise InputError(f"probability must be a number; {_first(entries, wrong)} are none).")
-    return entries.astype(np.float64)
+        raise InputError("probabilities must have rows of equal length; write NaN for who did not answer.") from None
+    return entries if entries.dtype.kind in "fiub" else np.asarray(probabilities, dtype=object)
+
+
+def _numbers(entries: npt.NDArray[Any]) -> FloatArray:
+    """Turn numbers of any kind into floats, and None into NaN; refuse all else."""
+    if entries.dtype == object:
+        number = Real | Decimal | None
+        wrong = np.reshape([not isinstance(entry, number) for entry in entries.flat], entries.shape)
+        if wrong.any():
+            raise InputError(f"probability must be a number; {_first(entries, wrong, 'are not')}.")
+    return entries.astype(np.float64, copy=False)
 
 
 def _clipped(values: FloatArray, clip: float) -> FloatArray:
-    if not (isinstance(clip, Real) and 0 <= clip < 0.5):
+    low = checks.number("clip", clip)
+    if not 0 <= low < 0.5:
         raise InputError(f"clip must lie in [0, 0.5); it is {clip!r}.")
-    return np.clip(values, clip, 1 - clip)
+    return np.clip(values, low, 1 - low)
 
 
 # ------------------------------------------------------------------------------------------------------ what goes out
@@ -137,19 +153,19 @@ def _forecasts(answer: npt.ArrayLike, usual: npt.NDArray[np.bool_]) -> FloatArra
         raise InputError(f"the aggregator must answer with the shape {usual.shape}; it answers with {forecasts.shape}.")
     wrong = usual & ~((forecasts >= 0) & (forecasts <= 1))
     if wrong.any():
-        raise InputError(f"the aggregator must answer with numbers in [0, 1]; {_first(forecasts, wrong)} are not).")
+        raise InputError(f"the aggregator must answer with numbers in [0, 1]; {_first(forecasts, wrong, 'are not')}.")
     return np.where(usual, forecasts, np.nan)
 
 
-def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> str:
-    """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412``."""
-    where = np.argwhere(wrong)[0]
-    place = ", ".join(f"{axis} {index}" for axis, index in zip(("row", "column"), where, strict=False))
-    return f"{place} is {entries[tuple(where)]!r} ({wrong.sum()} of {wrong.size}"
+def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], what: str) -> str:
+    """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412 are none)``."""
+    where = np.argwhere(wrong)[0].tolist()
+    place = f"row {where[0]}, column {where[1]}" if wrong.ndim == 2 else f"entry {where[0]}"
+    return f"{place} is {entries.item(*where)!r} ({wrong.sum()} of {wrong.size} {what})"
 
 
 def _contradictions(at_odds: npt.NDArray[np.bool_]) -> str:
     return (
         "0 and 1 for the same question contradict each other, so that the forecast is 0.5; "
-        f"row {np.argmax(at_odds)} does ({at_odds.sum()} of {at_odds.size} rows do)."
+        f"row {np.argmax(at_odds)} has both ({at_odds.sum()} of {at_odds.size} rows have)."
     )

@@ -79,6 +79,7 @@ def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[0.3, 0.7],
            [0. , 1. ]])
     """
+    points = points - points.max(axis=1, keepdims=True)  # changes nothing, and keeps the digits of huge entries
     descending = -np.sort(-points, axis=1)
     tau = (np.cumsum(descending, axis=1) - 1.0) / np.arange(1, points.shape[1] + 1)
     rho = np.count_nonzero(descending > tau, axis=1) - 1

@@ -1,22 +1,25 @@
 """The formulas of the rules, one small function each.
 
-Notation: x_1, ..., x_n are the reports on one question, l_i = logit x_i, s = l_1 + ... + l_n, and sigma is the inverse of logit.
+Notation: x_1, ..., x_n are the reports on one question, l_i = logit x_i, s = l_1 + ... + l_n, and sigma is the inverse
+of logit. A pool maps reports of shape (m, n) to forecasts of shape (m,); NaN marks an agent who did not answer, so that n
+differs from row to row. Who proposed which formula stands in the catalogue, `robustpool.aggregators.rules.RULES`.
 
-A pool maps reports of shape (m, n) to forecasts of shape (m,). NaN marks an agent who did not answer, so that n differs from row to row.
-Pools trust their input: every row has an answer, and no row has both a 0 and a 1. A certain report has l_i = -inf or +inf and
-carries the sum with it; log 0 is meant, and `Rule` keeps numpy silent about it.
+Pools trust their input: every row has an answer, and no row has both a 0 and a 1. A certain report has l_i = -inf or
++inf and carries the sum with it: log 0 is meant, and `Rule` keeps numpy silent about it.
 
 >>> reports = np.array([[0.9, 0.8, np.nan], [0.2, 0.4, 0.6]])
 >>> mean(reports).round(4)
 array([0.85, 0.4 ])
 >>> geometric_odds(reports).round(4)
-array([0.8571, 0.3775])
+array([0.8571, 0.3865])
 >>> product(reports).round(4)
 array([0.973, 0.2  ])
 """
 
 from __future__ import annotations
 
+from functools import partial
+from math import log, log1p
 from typing import TypeAlias
 
 import numpy as np
@@ -29,12 +32,22 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 def answers(reports: FloatArray) -> npt.NDArray[np.intp]:
     """Count the agents who answered, row by row: the n of every formula below."""
-    return np.count_nonzero(~np.isnan(reports), axis=1)
+    return np.asarray(np.count_nonzero(~np.isnan(reports), axis=1))
+
+
+def total(terms: FloatArray) -> FloatArray:
+    """Sum each row over the agents who answered."""
+    return np.asarray(np.nansum(terms, axis=1))
 
 
 def contradictory(reports: FloatArray) -> npt.NDArray[np.bool_]:
     """Mark the rows in which one agent is certain of 0 and another is certain of 1."""
-    return np.any(reports == 0, axis=1) & np.any(reports == 1, axis=1)
+    return np.asarray(np.any(reports == 0, axis=1) & np.any(reports == 1, axis=1))
+
+
+def select(reports: FloatArray, rows: npt.NDArray[np.bool_]) -> FloatArray:
+    """The marked rows; the table itself, not copied, if they are all marked."""
+    return reports if rows.all() else reports[rows]
 
 
 # ------------------------------------------------------------------------------------------------------------ log-odds
@@ -46,27 +59,27 @@ def logit(x: FloatArray) -> FloatArray:
 
 
 def sigma(z: FloatArray) -> FloatArray:
-    """1 / (1 + exp(-z)), which neither overflows nor loses the digits of small values."""
-    return np.exp(-np.logaddexp(0.0, -z))
+    """1 / (1 + exp(-z)), as exp(z) / (1 + exp(z)) where z < 0, so that nothing overflows and small values keep digits."""
+    return np.asarray(np.exp(np.minimum(z, 0)) / (1 + np.exp(-np.abs(z))))
 
 
 def log_odds(reports: FloatArray) -> FloatArray:
     """s = sum_i logit x_i."""
-    return np.nansum(logit(reports), axis=1)
+    return total(logit(reports))
 
 
 def logit_mean(reports: FloatArray) -> FloatArray:
     """Logit of the mean report, as log sum x_i - log sum (1 - x_i)."""
-    return np.log(np.nansum(reports, axis=1)) - np.log(np.nansum(1 - reports, axis=1))
+    return np.log(total(reports)) - np.log(total(1 - reports))
 
 
 def logit_root_mean(reports: FloatArray, k: float) -> FloatArray:
-    """k logit(mean_i sigma(l_i / k)): a mean between that of the reports (k = 1) and that of their log-odds (k -> inf).
+    """k logit(mean_i sigma(l_i / k)): from the logit of the mean report (k = 1) to the mean logit (k -> inf).
 
-    For k = 2 it is 4 atanh(mean_i tanh(l_i / 4)), in a form that survives |l_i| > 75, where tanh is 1 in floating point.
+    For k = 2 it is 4 atanh(mean_i tanh(l_i / 4)), in a form that survives |l_i| > 75, where tanh(l_i / 4) rounds to 1.
     """
     z = logit(reports) / k
-    return k * (np.log(np.nansum(sigma(z), axis=1)) - np.log(np.nansum(sigma(-z), axis=1)))
+    return k * (np.log(total(sigma(z))) - np.log(total(sigma(-z))))
 
 
 # ------------------------------------------------------------------------------------------- averages of probabilities
@@ -74,15 +87,16 @@ def logit_root_mean(reports: FloatArray, k: float) -> FloatArray:
 
 def mean(reports: FloatArray) -> FloatArray:
     """Average the reports: (x_1 + ... + x_n) / n."""
-    return np.nansum(reports, axis=1) / answers(reports)
+    return total(reports) / answers(reports)
 
 
 def _mean_of_the_middle(reports: FloatArray, k: npt.NDArray[np.intp]) -> FloatArray:
     """Average what remains of each row without its k smallest and its k largest reports; k has shape (m,)."""
     ordered = np.sort(reports, axis=1)  # NaN comes last
     rank = np.arange(reports.shape[1])
-    kept = (rank >= k[:, None]) & (rank < (answers(reports) - k)[:, None])
-    return np.sum(ordered, axis=1, where=kept) / np.count_nonzero(kept, axis=1)
+    n = answers(reports)
+    kept = (rank >= k[:, None]) & (rank < (n - k)[:, None])
+    return total(np.where(kept, ordered, np.nan)) / (n - 2 * k)
 
 
 def median(reports: FloatArray) -> FloatArray:
@@ -99,7 +113,7 @@ def trimmed_mean(reports: FloatArray, share: float) -> FloatArray:
 
 def geometric_mean(reports: FloatArray) -> FloatArray:
     """(x_1 ... x_n)^(1/n), not normalised: the complements pooled alike do not sum with it to 1."""
-    return np.exp(np.nansum(np.log(reports), axis=1) / answers(reports))
+    return np.exp(total(np.log(reports)) / answers(reports))
 
 
 def karmarkar(reports: FloatArray, a: float) -> FloatArray:
@@ -129,7 +143,7 @@ def extremized_odds(reports: FloatArray, d: float) -> FloatArray:
 
 def neyman_factor(n: npt.NDArray[np.intp]) -> FloatArray:
     """d(n) = n (sqrt(3n^2 - 3n + 1) - 2) / (n^2 - n - 1), from d(1) = 1 up to sqrt 3."""
-    return n * (np.sqrt(3 * n**2 - 3 * n + 1) - 2) / (n**2 - n - 1)
+    return np.asarray(n * (np.sqrt(3 * n**2 - 3 * n + 1) - 2) / (n**2 - n - 1))
 
 
 def neyman_odds(reports: FloatArray) -> FloatArray:
@@ -162,7 +176,7 @@ def product(reports: FloatArray) -> FloatArray:
 
 def bordley(reports: FloatArray, prior: float) -> FloatArray:
     """sigma(s - (n-1) logit mu): the prior mu is known."""
-    return _given_prior(reports, float(logit(np.float64(prior))))
+    return _given_prior(reports, log(prior) - log1p(-prior))
 
 
 def average_prior(reports: FloatArray) -> FloatArray:
@@ -173,13 +187,11 @@ def average_prior(reports: FloatArray) -> FloatArray:
 def arieli_tuned(reports: FloatArray) -> FloatArray:
     """sigma(s - logit ep) for two agents, with ep = 0.49 (x_1 + x_2), plus 0.02 where x_1 + x_2 > 1.
 
-    The rule jumps at x_1 + x_2 = 1, where it says 0.51 as printed in [Guo2024, Table 1]; its mirror image would say 0.49.
+    The rule jumps at x_1 + x_2 = 1, where it says 0.51 as printed in [Guo2024, Table 1]; its mirror image says 0.49.
     """
-    total, rest = np.nansum(reports, axis=1), np.nansum(1 - reports, axis=1)
-    upper = total > 1
-    ep = 0.49 * total + 0.02 * upper
-    complement = 0.49 * rest + 0.02 * ~upper  # 1 - ep
-    return _given_prior(reports, np.log(ep) - np.log(complement))
+    yes, no = total(reports), total(1 - reports)
+    upper = yes > 1
+    return _given_prior(reports, np.log(0.49 * yes + 0.02 * upper) - np.log(0.49 * no + 0.02 * ~upper))
 
 
 # ------------------------------------------------------------------------------------------------------------- minimax
@@ -188,7 +200,7 @@ ALPHA_3 = 0.2938321819  # the slope at s = 0 of any rule for three agents that a
 
 
 def minimax(reports: FloatArray, b: float) -> FloatArray:
-    """The rule of smallest known worst-case regret for each n, for conditionally independent agents and the square loss.
+    """The rule of small worst-case regret for each n: conditionally independent agents, unknown prior, square loss.
 
     n = 1      f = x_1
     n = 2      logit f = s (1/2 + b tanh(s/4)^2)
@@ -196,37 +208,37 @@ def minimax(reports: FloatArray, b: float) -> FloatArray:
     n = 4, 5   logit f = s - 1.04 (n-1) 2 logit(mean_i sigma(l_i / 2))
     n >= 6     logit f = s - (n-1) 3 logit(mean_i sigma(l_i / 3))
 
-    What is known is *found*, by derivation (n = 2) or by search (n >= 3), and written in the project's theory notes; nothing is proved
-    in code here. Worst cases found: n = 2: 0.022542, the lower bound, for every b in [0.08, 0.5]; n = 3: 0.044477, the lower bound;
-    n = 4: 0.0616; n = 5: 0.0744. The factor 1.04 turns unanimous reports around from n = 27 on (n - 1.04 (n-1) < 0), hence the
-    last line, which keeps them as they are: 0.087 for n = 6, 0.111 for 10, 0.191 for 50.
+    What is known about each n is *found*, by a derivation (n = 2) or a search (n >= 3) that the project's theory notes
+    tell of; none of it is proved in code yet. Worst cases found: for n = 2 and any b in [0.08, 0.5] 0.022542, for n = 3
+    0.044477, both the lower bound; for n = 4, 5, 6, 10 and 50 they are 0.0616, 0.0744, 0.087, 0.111 and 0.191.
+    From n = 6 on unanimous reports are kept; the factor 1.04 would pull them to 1/2, and past it from n = 27 on.
     """
     n = answers(reports)
     forecasts = np.empty(len(reports))
     for rows, pool in (
         (n == 1, mean),
-        (n == 2, lambda x: _pair(x, b)),
-        (n == 3, _triple),
-        ((n == 4) | (n == 5), _few),
-        (n > 5, _crowd),
+        (n == 2, partial(_minimax_2, b=b)),
+        (n == 3, _minimax_3),
+        ((n == 4) | (n == 5), _minimax_4),
+        (n >= 6, _minimax_6),
     ):
-        forecasts[rows] = pool(reports[rows])
+        forecasts[rows] = pool(select(reports, rows))
     return forecasts
 
 
-def _pair(reports: FloatArray, b: float) -> FloatArray:
+def _minimax_2(reports: FloatArray, b: float) -> FloatArray:
     s = log_odds(reports)
     return sigma(s * (1 / 2 + b * np.tanh(s / 4) ** 2))
 
 
-def _triple(reports: FloatArray) -> FloatArray:
+def _minimax_3(reports: FloatArray) -> FloatArray:
     s = log_odds(reports)
     return sigma(s * (ALPHA_3 + 0.2 * np.tanh(s / 3) ** 2))
 
 
-def _few(reports: FloatArray) -> FloatArray:
+def _minimax_4(reports: FloatArray) -> FloatArray:
     return _given_prior(reports, 1.04 * logit_root_mean(reports, k=2))
 
 
-def _crowd(reports: FloatArray) -> FloatArray:
+def _minimax_6(reports: FloatArray) -> FloatArray:
     return _given_prior(reports, logit_root_mean(reports, k=3))

@@ -24,7 +24,7 @@ def irreducible(slack):  # type: ignore[no-untyped-def]
             elif keep[i, j]:
                 most = slack[i, j] * (1 + 1e-12)
                 for k in range(count):
-                    if k != i and k != j and slack[i, k] + slack[k, j] <= most:
+                    if k not in (i, j) and slack[i, k] + slack[k, j] <= most:
                         keep[i, j] = False
                         break
     return keep

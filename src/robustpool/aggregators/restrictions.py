@@ -7,7 +7,6 @@ every state's forecast; ``Constrained`` is any convex set that cvxpy can state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ from ..numerics import merge_rounded, unique_rows
 from ..structures.report_formats import all_orders, as_seen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from ..structures.report_formats import ReportFormat
@@ -50,7 +51,9 @@ class Monotone:
         """0 where f(x') may not exceed f(x), that is where x' <= x; infinite elsewhere."""
         if ordered == 0:
             raise UnsupportedError("monotone needs two states: reports over more states have no order.")
-        below = np.all(differences[..., :ordered] <= 0, axis=(-1, -2)) & np.all(differences[..., ordered:] == 0, axis=(-1, -2))
+        below = np.all(differences[..., :ordered] <= 0, axis=(-1, -2)) & np.all(
+            differences[..., ordered:] == 0, axis=(-1, -2)
+        )
         return np.where(below, 0.0, np.inf)
 
 
@@ -148,7 +151,9 @@ def lay_out(
     """The layout of the table for a family's report profiles under restrictions."""
     for restriction in restrictions:
         if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Constrained)):
-            raise InputError(f"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is {restriction!r}.")
+            raise InputError(
+                f"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is {restriction!r}."
+            )
     symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
     orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
     checks.fits_in_memory(f"a symmetric table for {reports.shape[1]} agents", 8.0 * len(orders) * reports.size)

@@ -30,9 +30,9 @@ Pool: TypeAlias = Callable[..., FloatArray]
 class Rule:
     """A named aggregator: call it with reports of shape (m, n), get forecasts of shape (m,).
 
-    Reports are probabilities, or NaN where an agent did not answer. A row without answers gives NaN. A certain report is taken at its
-    word as far as the formula does so in the limit: `geometric-odds` of (0, 0.4) is 0, `mean` is 0.2. A row with both a 0 and a 1
-    contradicts itself and gives 0.5, whatever the rule.
+    Reports are probabilities, or NaN where an agent did not answer. A row without answers gives NaN. A certain report
+    is taken at its word as far as the formula does so in the limit: `geometric-odds` of (0, 0.4) is 0, `mean` is 0.2.
+    A row with both a 0 and a 1 contradicts itself and gives 0.5, whatever the rule.
 
     >>> get_rule("mean")([[0.0, 0.4], [0.2, np.nan]])
     array([0.2, 0.2])
@@ -47,7 +47,7 @@ class Rule:
 
     def __call__(self, reports: npt.ArrayLike) -> FloatArray:
         """Pool each row of reports: (m, n) -> (m,)."""
-        table = np.asarray(reports, dtype=np.float64)
+        table = np.asarray(reports, dtype=np.float64, order="F")  # columns of agents: sums over them are fast
         if table.ndim != 2:
             raise InputError(f"reports must have the shape (questions, agents); the shape is {table.shape}.")
         n = pools.answers(table)
@@ -56,7 +56,7 @@ class Rule:
         usual = (n > 0) & ~contradictory
         forecasts = np.where(contradictory, 0.5, np.nan)
         with np.errstate(divide="ignore", over="ignore"):  # log 0 = -inf and d s = inf are what the formulas mean
-            forecasts[usual] = self.pool(table if usual.all() else table[usual], **self.parameters)
+            forecasts[usual] = self.pool(pools.select(table, usual), **self.parameters)
         return forecasts
 
     def _check_agents(self, n: npt.NDArray[np.intp]) -> None:
@@ -166,7 +166,7 @@ RULES: Mapping[str, Definition] = {
     "beta-pool": Definition(
         pools.beta_pool,
         "f = I_p(a, a), p = mean x",
-        "[RanjanGneiting2010], beta-transformed linear pool; default: BetaArMean of aggreCAT, Hanea et al., PLOS ONE 16 (2021)",
+        "[RanjanGneiting2010]; default: BetaArMean of aggreCAT, Hanea et al., PLOS ONE 16 (2021)",
         {"a": _positive(6.0)},
     ),
     "product": Definition(
@@ -202,7 +202,7 @@ RULES: Mapping[str, Definition] = {
 
 
 def get_rule(name: str) -> Rule:
-    """Look up a rule by its name, with parameters as in ``extremized-odds:d=2.5``, comma separated where there are several.
+    """Look up a rule by its name, with parameters as in ``extremized-odds:d=2.5``, several with commas between.
 
     Raises `InputError` if the rule or a parameter is not known, missing or out of its range.
 

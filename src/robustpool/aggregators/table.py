@@ -84,5 +84,7 @@ class TableAggregator:
 
 def _text(profile: NDArray[np.float64]) -> str:
     """A profile as people write it."""
-    reports = [f"{agent[0]:.6g}" if len(agent) == 1 else "[" + ", ".join(f"{x:.6g}" for x in agent) + "]" for agent in profile]
+    reports = [
+        f"{agent[0]:.6g}" if len(agent) == 1 else "[" + ", ".join(f"{x:.6g}" for x in agent) + "]" for agent in profile
+    ]
     return f"({', '.join(reports)})"

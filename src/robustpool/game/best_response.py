@@ -146,7 +146,9 @@ class QuadraticProgramme:
         table = np.where(game.pinned[:, None], game.pins, table)
         table = game.layout.differences.repaired(table)
         multipliers = size * np.maximum(np.array(solution.z)[self.multipliers].reshape(self.columns, -1), 0.0)
-        return Response(table, float(_cost(masses, game.loss.table(table))), dual_bound(game, masses, multipliers, self.gradient))
+        return Response(
+            table, float(_cost(masses, game.loss.table(table))), dual_bound(game, masses, multipliers, self.gradient)
+        )
 
     def _solve(self, quadratic: Any, linear: Floats) -> Any:
         """Clarabel, and once more with stronger regularisation if it stumbles."""
@@ -197,7 +199,8 @@ class ConvexProgramme:
         self.forecast, rules = forecast_variable(layout.cells, game.states)
         self.masses = cp.Parameter((layout.cells, game.states), nonneg=True)
         terms = [
-            cp.multiply(self.masses[:, state], game.loss.expression(self.forecast, state)) for state in range(game.states)
+            cp.multiply(self.masses[:, state], game.loss.expression(self.forecast, state))
+            for state in range(game.states)
         ]
         shown = game.pins[:, 1] if game.states == 2 else game.pins
         if game.pinned.any():
@@ -236,7 +239,9 @@ class ConvexProgramme:
         table = game.layout.differences.repaired(table)
         cost = float(_cost(masses, game.loss.table(table)))
         if self.exact:
-            dual = np.zeros((1 if game.states == 2 else game.states, 0)) if self.bonds is None else self.bonds.dual_value
+            dual = (
+                np.zeros((1 if game.states == 2 else game.states, 0)) if self.bonds is None else self.bonds.dual_value
+            )
             multipliers = size * np.maximum(np.atleast_2d(np.asarray(dual).T), 0.0)
             least = dual_bound(game, masses, multipliers, self.gradient)
         else:

@@ -8,7 +8,6 @@ sum_x sum_omega M(x, omega) l(f(x), omega) - sum_theta w_theta offset_theta.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,13 +18,15 @@ import numpy as np
 from ..aggregators.restrictions import Restriction, TableLayout, lay_out
 from ..aggregators.table import TableAggregator
 from ..errors import UnsupportedError
-from .losses import Loss
 from .paradigms import omniscient_losses, payoff_terms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from ..structures.finite import FiniteFamily
+    from .losses import Loss
 
 CHUNK_POINTS = 20_000
 MOST_CHUNKS = 8
@@ -81,9 +82,7 @@ class FiniteGame:
 
         parts = np.zeros((len(self.chunks), self.layout.cells, self.states))
         factor = weights * self.scale
-        self.over_chunks(
-            lambda i, c: add_masses(*c, self.family.start, self.cell, self.family.mass, factor, parts[i])
-        )
+        self.over_chunks(lambda i, c: add_masses(*c, self.family.start, self.cell, self.family.mass, factor, parts[i]))
         return np.asarray(parts.sum(axis=0))
 
     def aggregator(self, table: NDArray[np.float64]) -> TableAggregator:

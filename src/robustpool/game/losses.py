@@ -8,7 +8,6 @@ half of the sum over both states; with more states it is the sum over the states
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,9 +18,15 @@ from ..errors import InputError, SolverError, UnsupportedError
 from ..numerics import project_simplex, safe_divide
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+
+NO_MASS = 1e-100
+"""Masses below this are 0 where they would be divided by."""
 
 
 class Loss(Protocol):
@@ -92,7 +97,8 @@ class Square:
         total = masses.sum(axis=1, keepdims=True)
         vertex = (tilt == tilt.min(axis=1, keepdims=True)).astype(float)
         vertex /= vertex.sum(axis=1, keepdims=True)
-        y = np.where(total > 0, project_simplex(safe_divide(2 * h * masses - tilt, 2 * h * total)), vertex)
+        heavy = np.where(total > NO_MASS, total, 0.0)
+        y = np.where(heavy > 0, project_simplex(safe_divide(2 * h * masses - tilt, 2 * h * heavy)), vertex)
         return np.sum(masses * self.table(y) + tilt * y, axis=1)
 
 
@@ -185,7 +191,9 @@ class ConvexLoss:
         shown = cp.Constant(forecasts[:, 1] if states == 2 else forecasts)
         values = np.stack([np.asarray(self.expression(shown, state).value, float) for state in range(states)], axis=1)
         if np.isnan(values).any() or (values < -1e-12).any():
-            raise InputError(f"loss {self.name!r} must be a number that is not negative; it takes {np.nanmin(values):g}.")
+            raise InputError(
+                f"loss {self.name!r} must be a number that is not negative; it takes {np.nanmin(values):g}."
+            )
         return np.asarray(values)
 
     def bayes_risk(self, masses: Floats) -> Floats:

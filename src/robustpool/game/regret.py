@@ -9,13 +9,13 @@ import numpy as np
 
 from ..errors import InputError, RobustpoolError
 from ..structures.finite import FiniteFamily
-from ..structures.information_structure import InformationStructure
 from .losses import Loss, get_loss
 from .paradigms import NO_LOSS, omniscient_losses, payoff_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..structures.information_structure import InformationStructure
     from ..structures.report_formats import ReportFormat, ReportFunction
 
 Aggregator = Callable[[Any], Any]
@@ -63,7 +63,9 @@ def forecasts_of(aggregator: Aggregator, profiles: NDArray[np.float64], states: 
     except RobustpoolError:
         raise
     except Exception as error:
-        raise InputError(f"aggregator {name!r} failed on {len(profiles)} profiles: {type(error).__name__}: {error}.") from error
+        raise InputError(
+            f"aggregator {name!r} failed on {len(profiles)} profiles: {type(error).__name__}: {error}."
+        ) from error
     shape = (len(profiles),) if states == 2 else (len(profiles), states)
     if said.shape != shape:
         raise InputError(f"aggregator {name!r} must return the shape {shape}; it returned {said.shape}.")
@@ -79,5 +81,7 @@ def forecasts_of(aggregator: Aggregator, profiles: NDArray[np.float64], states: 
     off = np.abs(said.sum(axis=1) - 1.0) > 1e-9
     if off.any():
         at = int(np.flatnonzero(off)[0])
-        raise InputError(f"a forecast must sum to 1; aggregator {name!r} says {said[at]} ({off.sum()} of {len(said)} profiles).")
+        raise InputError(
+            f"a forecast must sum to 1; aggregator {name!r} says {said[at]} ({off.sum()} of {len(said)} profiles)."
+        )
     return said

@@ -44,7 +44,9 @@ def load_checkpoint(path: str | os.PathLike[str], problem: str) -> tuple[State, 
     if str(saved.get("format")) != FORMAT:
         raise InputError(f"{os.fspath(path)!r} is not a checkpoint of the format {FORMAT}.")
     if str(saved["problem"]) != problem:
-        raise InputError(f"{os.fspath(path)!r} belongs to another family or to other settings, so it cannot be resumed.")
+        raise InputError(
+            f"{os.fspath(path)!r} belongs to another family or to other settings, so it cannot be resumed."
+        )
     trace = [TracePoint(int(row[0]), *(float(value) for value in row[1:])) for row in saved["trace"]]
     values = {f.name: saved[f.name] for f in fields(State)}
     return State(**{name: value if value.ndim else value.item() for name, value in values.items()}), trace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, checks
@@ -20,6 +19,7 @@ from .solution import Mixture, Solution, Stopped, TracePoint
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Sequence
 
 METHODS = ("multiplicative-weights",)
 CHECKPOINT_SECONDS = 20.0

@@ -15,7 +15,6 @@ fallen, else grows by 1.02 (a fixed rate can circle around the equilibrium for e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ from .. import checks
 from ..errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from ..game.best_response import Responder
@@ -75,7 +76,9 @@ class MultiplicativeWeights:
         assert self.epsilon is not None
         needed = 25 * math.log(len(game.family)) * (self.payoff_bound(game) / self.epsilon) ** 2
         if needed > 1e12:
-            raise UnsupportedError(f"the theorem asks for {needed:.1g} rounds at epsilon = {self.epsilon:g}; raise epsilon.")
+            raise UnsupportedError(
+                f"the theorem asks for {needed:.1g} rounds at epsilon = {self.epsilon:g}; raise epsilon."
+            )
         return max(1, math.ceil(needed))
 
     def payoff_bound(self, game: FiniteGame) -> float:

@@ -169,7 +169,9 @@ def _support(
     by_agent = [report.reports(joints, agent) for agent in range(joints.ndim - 2)]
     widths = {array.shape[2] for array in by_agent}
     if len(widths) > 1:
-        raise InputError(f"{report.name} must return reports of one length for all agents; it returned {sorted(widths)}.")
+        raise InputError(
+            f"{report.name} must return reports of one length for all agents; it returned {sorted(widths)}."
+        )
     structure, *signals = np.nonzero(joints.any(axis=1))
     shown = np.stack([array[structure, signal] for array, signal in zip(by_agent, signals, strict=True)], axis=1)
     mass = np.moveaxis(joints, 1, -1)[(structure, *signals)]

@@ -11,6 +11,8 @@ from .. import checks
 from .finite import FiniteFamily
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .report_formats import ReportFormat, ReportFunction
 
 
@@ -32,19 +34,33 @@ def random_family(
 
     >>> family = random_family(1000, rng=1)
     >>> len(family), family.reports.shape
-    (1000, (576, 2, 1))
+    (1000, (557, 2, 1))
     """
+    joints = random_joints(structures, states=states, agents=agents, signals=signals, resolution=resolution, rng=rng)
+    return FiniteFamily.from_joints(joints, report=report)
+
+
+def random_joints(
+    structures: int,
+    *,
+    states: int = 2,
+    agents: int = 2,
+    signals: int = 2,
+    resolution: int | None = 12,
+    rng: int | np.random.Generator = 0,
+) -> NDArray[np.float64]:
+    """The joint distributions of ``random_family``, shape (structures, states, signals, ..., signals)."""
     structures = checks.whole("structures", structures, least=1)
     shape = (
         checks.whole("states", states, least=2),
         *(checks.whole("signals", signals, least=1),) * checks.whole("agents", agents, least=1),
     )
     size = math.prod(shape)
-    checks.fits_in_memory(f"{structures:,} structures with {size} probabilities each", 40.0 * structures * size)
+    checks.fits_in_memory(f"{structures:,} structures with {size} probabilities each", 60.0 * structures * size)
     generator = np.random.default_rng(rng)
     if resolution is None:
         joints = generator.dirichlet(np.ones(size), size=structures)
     else:
         resolution = checks.whole("resolution", resolution, least=1)
         joints = generator.multinomial(resolution, np.full(size, 1 / size), size=structures) / resolution
-    return FiniteFamily.from_joints(joints.reshape(structures, *shape), report=report)
+    return joints.reshape(structures, *shape)

@@ -1,0 +1,43 @@
+"""The command line: parse, one public call, render. No mathematics here."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
+    import typer
+
+    from ..errors import RobustpoolError
+    from .app import app
+
+    wrong_usage = typer.BadParameter.__bases__[0].__bases__[
+        0
+    ]  # click's ClickException, which newer typers carry inside
+    try:
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped before there was anything to keep.", 130)
+    except wrong_usage as error:
+        _fail(_sentence(error), 2)
+    except RobustpoolError as error:
+        _fail(str(error), 2)
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+def _sentence(error: Exception) -> str:
+    """What was wrong, in one line."""
+    message = " ".join(getattr(error, "format_message", error.__str__)().split())
+    for option in getattr(getattr(error, "param", None), "opts", ()):  # name the value as well as the option
+        if option in sys.argv[:-1] and message.startswith("Invalid value"):
+            return f"{message}; it is {sys.argv[sys.argv.index(option) + 1]!r}."
+    return message
+
+
+def _fail(sentence: str, status: int) -> None:
+    print(f"robustpool: {sentence}", file=sys.stderr)  # noqa: T201
+    sys.exit(status)

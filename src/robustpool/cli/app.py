@@ -1,0 +1,40 @@
+"""The commands. Each stands in a module of its own, which imports what it needs when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import aggregate, design, random_family, rules
+
+app = typer.Typer(
+    name="robustpool",
+    help="Design and apply aggregators of probability forecasts that stay good whatever the forecasters' information was.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"robustpool {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("aggregate")(aggregate.aggregate)
+app.command("rules")(rules.rules)
+app.command("design")(design.design)
+app.command("random-family")(random_family.random_family)

@@ -1,0 +1,175 @@
+"""``robustpool design``: solve the game, save the aggregator."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .render import JsonFlag, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATIENCE = 1.5
+"""Seconds before a progress bar is worth showing."""
+
+
+def design(
+    family: Annotated[str, typer.Option(help="The family of structures, a JSON file.", show_default=False)],
+    lipschitz: Annotated[
+        float | None, typer.Option(help="Only aggregators with this Lipschitz constant in the 1-norm.")
+    ] = None,
+    symmetric: Annotated[
+        bool, typer.Option("--symmetric", help="Only aggregators that treat the agents alike.")
+    ] = False,
+    monotone: Annotated[bool, typer.Option("--monotone", help="Only aggregators that rise with each report.")] = False,
+    loss: Annotated[str, typer.Option(help="square or log.")] = "square",
+    paradigm: Annotated[str, typer.Option(help="additive, absolute or ratio.")] = "additive",
+    method: Annotated[str, typer.Option(help="multiplicative-weights.")] = "multiplicative-weights",
+    tolerance: Annotated[float, typer.Option(help="Stop when upper - lower is at most this.")] = 1e-6,
+    rounds: Annotated[int, typer.Option(help="Stop after this many rounds.")] = 10_000,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Theory mode: play the rounds that the theorem asks for.")
+    ] = None,
+    out: Annotated[str, typer.Option("--out", "-o", help="The design file to write.")] = "design.json",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the design file.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find the aggregator with the least worst-case regret over a family of information structures.
+
+    Writes the design with its bounds. Ctrl-C keeps what was reached. Exit status 1 means that the gap did not reach the
+    tolerance: the design is written all the same, and beside it stays a checkpoint from which --resume goes on.
+
+    \b
+    Examples:
+      robustpool design --family weather.json --out design.json
+      robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
+      robustpool aggregate 0.5 0.5 --rule design.json
+    """
+    from ..aggregators.restrictions import Monotone, Restriction, Symmetric
+    from ..artefact import save_design
+    from ..errors import InputError
+    from ..game.losses import LOSSES
+    from ..solvers.front_door import solve
+    from ..solvers.solution import Stopped
+    from ..structures.family_file import load_family
+
+    if loss not in LOSSES:
+        raise InputError(f"loss must be one of {', '.join(LOSSES)}; it is {loss!r}.")
+    structures = load_family(family)
+    _writable(out)
+    restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
+    checkpoint = Path(f"{out}.checkpoint.npz")
+    with _progress(tolerance, rounds, epsilon) as progress:
+        solution = solve(
+            structures,
+            tolerance=tolerance,
+            loss=loss,
+            paradigm=paradigm,
+            lipschitz=lipschitz,
+            restrictions=restrictions,
+            method=method,
+            rounds=rounds,
+            epsilon=epsilon,
+            progress=progress,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+    save_design(solution, out)
+    converged = solution.stopped in (Stopped.GAP, Stopped.THEORY)
+    if converged:
+        checkpoint.unlink(missing_ok=True)  # there is nothing left to resume
+    data: dict[str, Any] = {
+        "lower": solution.lower,
+        "upper": solution.upper,
+        "gap": solution.gap,
+        "rounds": solution.rounds,
+        "seconds": solution.seconds,
+        "stopped": solution.stopped.value,
+        "guarantee": solution.guarantee,
+        "output": out,
+    }
+    lines = [
+        f"{_count(len(structures), 'structure')}, {_count(len(structures.reports), 'report profile')}, {loss} loss, {paradigm}",
+        (
+            f"value of the game   between {_outward(solution.lower, 'ROUND_FLOOR')} and {_outward(solution.upper, 'ROUND_CEILING')} "
+            "(measured in floating point, not proved)"
+        ),
+        f"gap                 {solution.gap:.2g} after {_count(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
+        f"the design is in    {out}",
+    ]
+    show(data, lines, as_json=as_json)
+    if not converged:
+        raise typer.Exit(1)
+
+
+def _writable(out: str) -> None:
+    """Say that a file cannot be written before the work is done, not after."""
+    from ..errors import InputError
+
+    target = Path(out)
+    if target.is_dir():
+        raise InputError(f"--out must be a file; {out!r} is a folder.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.with_name(target.name + ".part").open("w"):
+            pass
+        target.with_name(target.name + ".part").unlink()
+    except OSError as error:
+        raise InputError(f"{out!r} cannot be written ({error.strerror or error}).") from None
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _outward(value: float, rounding: str) -> str:
+    """A bound as text with nine decimals, rounded away from the value that it bounds."""
+    from decimal import Decimal
+
+    return f"{Decimal(value).quantize(Decimal('1e-9'), rounding=rounding):f}"
+
+
+@contextmanager
+def _progress(tolerance: float, rounds: int, epsilon: float | None) -> Iterator[Callable[[Any], None]]:
+    """A bar on standard error once the run has lasted a moment: rounds, bounds, gap, time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(file=sys.stderr)
+    bar = Progress(
+        TextColumn("round {task.completed:,}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[bounds]}"),
+        TextColumn("at most"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    total = rounds if epsilon is None else None
+    task = bar.add_task("design", total=total, bounds="")
+    began = time.perf_counter()
+    last = began
+
+    def progress(state: Any) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - began < PATIENCE or now - last < (0.1 if console.is_terminal else 10.0):
+            return
+        last = now
+        bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e} (want {tolerance:.0e})"
+        if console.is_terminal:
+            bar.start()
+            bar.update(task, completed=state.round, bounds=bounds)
+        else:
+            console.print(f"round {state.round:,}: {bounds}", highlight=False)
+
+    try:
+        yield progress
+    finally:
+        bar.stop()

@@ -1,0 +1,203 @@
+"""Finite families in JSON, format robustpool-family/1 (the schema stands in family.schema.json beside this file)."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from .finite import FiniteFamily
+from .information_structure import InformationStructure
+from .report_formats import FORMATS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMAT = "robustpool-family/1"
+FIELDS = ("format", "states", "agents", "report", "structures")
+STRUCTURE_FIELDS = ("name", "joint")
+EXAMPLES = Path(__file__).parent / "examples"
+
+
+def load_family(path: str | os.PathLike[str]) -> FiniteFamily:
+    """Read a family from a JSON file.
+
+    >>> weather = load_family(EXAMPLES / "weather.json")
+    >>> weather.agents
+    ('ann', 'bob')
+    """
+    name = os.fspath(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"the family file {name!r} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the family file {name!r} cannot be read ({error}).") from None
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name!r} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+    except RecursionError:
+        raise InputError(f"{name!r} is not a family: its brackets are nested too deeply.") from None
+    try:
+        return family_from_json(data)
+    except InputError as error:
+        raise InputError(f"{name!r}: {error}") from None
+
+
+def family_from_json(data: Any) -> FiniteFamily:
+    """The family of parsed JSON."""
+    if not isinstance(data, dict):
+        raise InputError(f"a family must be a JSON object; it is a {_kind(data)}.")
+    _only_fields("the family", data, FIELDS, required=FIELDS[:3] + FIELDS[4:])
+    if data["format"] != FORMAT:
+        raise InputError(f"format must be {FORMAT!r}; it is {data['format']!r}.")
+    states = _names("states", data["states"], least=2)
+    agents = _names("agents", data["agents"], least=1)
+    report = data.get("report", "posterior")
+    if not isinstance(report, str) or report not in FORMATS:
+        raise InputError(f"report must be one of {', '.join(FORMATS)}; it is {report!r}.")
+    entries = data["structures"]
+    if not isinstance(entries, list):
+        raise InputError(f"structures must be a list; it is a {_kind(entries)}.")
+    if not entries:
+        raise InputError("structures must hold at least one structure; the list is empty.")
+    structures = [_structure(number, entry, states, agents) for number, entry in enumerate(entries)]
+    return FiniteFamily.from_structures(structures, report=report, states=states, agents=agents)
+
+
+def family_to_json(
+    structures: list[InformationStructure], states: list[str], agents: list[str], report: str
+) -> dict[str, Any]:
+    """The JSON object of a family."""
+    entries = [
+        {"name": structure.name or f"structure {number}", "joint": structure.joint.tolist()}
+        for number, structure in enumerate(structures)
+    ]
+    return {"format": FORMAT, "states": states, "agents": agents, "report": report, "structures": entries}
+
+
+def save_family(
+    structures: list[InformationStructure],
+    path: str | os.PathLike[str],
+    *,
+    states: list[str] | None = None,
+    agents: list[str] | None = None,
+    report: str = "posterior",
+) -> None:
+    """Write structures as a family file, whole or not at all."""
+    if not structures:
+        raise InputError("a family must have at least one structure; it is empty.")
+    first = structures[0]
+    data = family_to_json(
+        structures,
+        states or [f"state {i}" for i in range(first.states)],
+        agents or [f"agent {i}" for i in range(first.agents)],
+        report,
+    )
+    family_from_json(data)  # what is written can be read
+    write_json(path, data)
+
+
+def write_json(path: str | os.PathLike[str], data: Any) -> None:
+    """Write JSON under a temporary name and move it into place, so that no half-written file is ever left."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(f"{os.fspath(path)!r} cannot be written ({error.strerror or error}).") from None
+
+
+def _structure(number: int, entry: Any, states: list[str], agents: list[str]) -> InformationStructure:
+    where = f"structures[{number}]"
+    if not isinstance(entry, dict):
+        raise InputError(f"{where} must be an object with name and joint; it is a {_kind(entry)}.")
+    _only_fields(where, entry, STRUCTURE_FIELDS, required=("joint",))
+    name = entry.get("name")
+    if name is not None and not isinstance(name, str):
+        raise InputError(f"{where}.name must be text; it is a {_kind(name)}.")
+    where = f"{where} ({name!r})" if name else where
+    joint = _joint(f"{where}.joint", entry["joint"], len(states), len(agents))
+    try:
+        return InformationStructure(joint, name=name)
+    except InputError as error:
+        label = "joint" if name is None else f"joint of {name!r}"
+        raise InputError(str(error).replace(label, f"{where}.joint")) from None
+
+
+def _joint(where: str, value: Any, states: int, agents: int) -> NDArray[np.float64]:
+    """Nested lists of numbers and fractions as an array, or the first entry that is not one."""
+    try:
+        array = np.asarray(value, dtype=np.float64) if _plain(value) else np.array(_numbers(where, value, agents + 1))
+    except (TypeError, ValueError):
+        array = np.array(_numbers(where, value, agents + 1), dtype=object)
+    if array.dtype == object or array.ndim != agents + 1:
+        _numbers(where, value, agents + 1)  # says which entry is too deep or too shallow
+        raise InputError(f"{where} must be a full array: every list of signals of an agent needs the same length.")
+    if array.shape[0] != states:
+        raise InputError(f"{where} must have one list for each of the {states} states; it has {array.shape[0]}.")
+    return array
+
+
+def _plain(value: Any) -> bool:
+    """Whether the first number in nested lists is a number, not text; the rest shows when NumPy reads them."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _numbers(where: str, value: Any, depth: int) -> Any:
+    if depth == 0:
+        return _number(where, value)
+    if not isinstance(value, list):
+        wanted = f"{depth} more level{'s' if depth > 1 else ''} of lists (states, then the signals of each agent)"
+        raise InputError(f"{where} must have {wanted}; it is a {_kind(value)}.")
+    if not value:
+        raise InputError(f"{where} must not be empty.")
+    return [_numbers(f"{where}[{i}]", item, depth - 1) for i, item in enumerate(value)]
+
+
+def _number(where: str, value: Any) -> float:
+    """A number or a fraction such as "1/3"."""
+    if isinstance(value, str):
+        try:
+            return float(Fraction(value))
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise InputError(f'{where} must be a number or a fraction such as "1/3"; it is {value!r}.') from None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    hint = "; there are more levels of lists than states and agents" if isinstance(value, list) else ""
+    raise InputError(f"{where} must be a number; it is a {_kind(value)}{hint}.")
+
+
+def _names(what: str, value: Any, *, least: int) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise InputError(f"{what} must be a list of names; it is {value!r}.")
+    if len(value) < least:
+        raise InputError(f"{what} must name at least {least}; there {'is' if len(value) == 1 else 'are'} {len(value)}.")
+    if len(set(value)) != len(value):
+        raise InputError(f"{what} must be different names; they are {value!r}.")
+    return value
+
+
+def _only_fields(where: str, data: dict[str, Any], allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
+    for name in data:
+        if name not in allowed:
+            raise InputError(f"{where} has the unknown field {name!r}; the fields are {', '.join(allowed)}.")
+    for name in required:
+        if name not in data:
+            raise InputError(f"{where} must have the field {name!r}; it has {', '.join(map(repr, data)) or 'none'}.")
+
+
+def _kind(value: Any) -> str:
+    kinds = {dict: "object", list: "list", str: "text", bool: "truth value", int: "number", float: "number"}
+    return kinds.get(type(value), "null" if value is None else type(value).__name__)

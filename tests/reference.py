@@ -1,0 +1,132 @@
+"""The game once more, by other means: exact fractions for the reports, plain loops, one cvxpy programme for the value.
+
+Shares no code with the package, so that agreement means something.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+Joint = dict[tuple[int, tuple[int, ...]], Fraction]
+Profile = tuple[tuple[Fraction, ...], ...]
+
+
+def exact_joint(joint: Any, denominator: int = 10**6) -> Joint:
+    """The fractions that a float array stands for."""
+    array = np.asarray(joint)
+    cells = product(*(range(n) for n in array.shape))
+    return {(i[0], i[1:]): Fraction(float(array[i])).limit_denominator(denominator) for i in cells}
+
+
+def posterior(joint: Joint, agent: int, signal: int) -> tuple[Fraction, ...]:
+    states = 1 + max(state for state, _ in joint)
+    masses = [sum((p for (w, s), p in joint.items() if w == k and s[agent] == signal), Fraction(0)) for k in range(states)]
+    return tuple(mass / sum(masses) for mass in masses)
+
+
+def shown(distribution: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    return distribution[1:] if len(distribution) == 2 else distribution
+
+
+def report(joint: Joint, agent: int, signal: int, how: str) -> tuple[Fraction, ...]:
+    own = posterior(joint, agent, signal)
+    if how == "posterior":
+        return shown(own)
+    if how == "decision":
+        return shown(tuple(Fraction(int(k == own.index(max(own)))) for k in range(len(own))))
+    assert how == "higher-order"
+    agents = len(next(iter(joint))[1])
+    result = list(shown(own))
+    chance = sum(p for (_, s), p in joint.items() if s[agent] == signal)
+    for other in range(agents):
+        if other != agent:
+            expected = [Fraction(0)] * len(shown(own))
+            for (_, s), p in joint.items():
+                if s[agent] == signal and p > 0:
+                    expected = [e + p / chance * x for e, x in zip(expected, shown(posterior(joint, other, s[other])), strict=True)]
+            result.extend(expected)
+    return tuple(result)
+
+
+def support(joint: Joint, how: str) -> list[tuple[Profile, tuple[Fraction, ...]]]:
+    """(report profile, Pr[s, state] for each state) of each signal profile that can come."""
+    masses: dict[tuple[int, ...], dict[int, Fraction]] = defaultdict(dict)
+    for (state, signals), p in joint.items():
+        masses[signals][state] = p
+    return [
+        (tuple(report(joint, a, s, how) for a, s in enumerate(signals)), tuple(by[k] for k in sorted(by)))
+        for signals, by in masses.items()
+        if sum(by.values()) > 0
+    ]
+
+
+def bayes_risk(masses: tuple[Fraction, ...], loss: str) -> float:
+    total = sum(masses)
+    if loss == "square":
+        whole = float(sum(m * (1 - m / total) for m in masses))
+        return whole / 2 if len(masses) == 2 else whole
+    return -sum(float(m) * np.log(float(m / total)) for m in masses if m > 0)
+
+
+def value(
+    joints: list[Any],
+    *,
+    how: str = "posterior",
+    loss: str = "square",
+    paradigm: str = "additive",
+    lipschitz: float | None = None,
+    symmetric: bool = False,
+    monotone: bool = False,
+    box: tuple[float, float] | None = None,
+) -> float:
+    """The value of the game with every structure and every pair of profiles written out."""
+    exact = [support(exact_joint(joint), how) for joint in joints]
+    profiles = sorted({profile for points in exact for profile, _ in points})
+    if symmetric:  # posterior and decision reports only: they simply change places
+        profiles = sorted({tuple(order) for profile in profiles for order in permutations(profile)})
+    index = {profile: i for i, profile in enumerate(profiles)}
+    states = len(exact[0][0][1])
+    f = cp.Variable((len(profiles), states))
+    worst = cp.Variable()
+    rules = [f >= 0, cp.sum(f, axis=1) == 1]
+    for points in exact:
+        omniscient = sum(bayes_risk(masses, loss) for _, masses in points)
+        if paradigm == "ratio" and omniscient == 0:
+            for profile, masses in points:
+                rules.append(f[index[profile], masses.index(max(masses))] == 1)
+            rules.append(worst >= 1)
+            continue
+        terms = []
+        for profile, masses in points:
+            row = f[index[profile]]
+            for k, mass in enumerate(masses):
+                if mass > 0 and loss == "square":
+                    terms.append(float(mass) * cp.sum_squares(row - np.eye(states)[k]) * (0.5 if states == 2 else 1))
+                elif mass > 0:
+                    terms.append(-float(mass) * cp.log(row[k]))
+        total = cp.sum(cp.hstack(terms))
+        rules.append({"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm] <= worst)
+    for i, x in enumerate(profiles):
+        for j, z in enumerate(profiles):
+            if symmetric and i < j and sorted(x) == sorted(z):
+                rules.append(f[i] == f[j])
+            if lipschitz is not None and i != j:
+                distance = float(sum(abs(a - b) for one, other in zip(x, z, strict=True) for a, b in zip(one, other, strict=True)))
+                rules.append(f[j] - f[i] <= lipschitz * distance)
+            if monotone and i != j and all(a[0] <= b[0] and a[1:] == b[1:] for a, b in zip(x, z, strict=True)):
+                rules.append(f[i, 1] <= f[j, 1])
+    if box is not None:
+        rules += [f[:, 1] >= box[0], f[:, 1] <= box[1]]
+    problem = cp.Problem(cp.Minimize(worst), rules)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")  # it is still good to 1e-7
+        problem.solve(solver=cp.CLARABEL)
+    assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
+    return float(problem.value)

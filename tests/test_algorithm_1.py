@@ -1,0 +1,260 @@
+"""Algorithm 1 against an independent programme, and the promises of [Guo2024, Theorem 4.2]."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import reference
+
+import robustpool as rp
+from robustpool.game.best_response import best_responder
+from robustpool.game.finite_game import finite_game
+from robustpool.game.losses import get_loss
+from robustpool.solvers.multiplicative_weights import MultiplicativeWeights
+from robustpool.structures.random_families import random_joints
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REPORTS = ("posterior", "posterior", "higher-order", "decision")
+
+
+def random_game(seed: int) -> tuple[Any, rp.FiniteFamily, str]:
+    """2 to 4 states, 1 to 3 agents, 1 to 3 signals; a coarse resolution makes profiles of different signals collide."""
+    rng = np.random.default_rng(seed)
+    how = REPORTS[seed % len(REPORTS)]
+    agents = int(rng.integers(1, 4))
+    joints = random_joints(
+        int(rng.integers(1, 9)),
+        states=int(rng.integers(2, 5)),
+        agents=agents,
+        signals=int(rng.integers(1, 4 if agents < 3 else 3)),
+        resolution=int(rng.integers(3, 13)),
+        rng=rng,
+    )
+    return joints, rp.FiniteFamily.from_joints(joints, report=how), how
+
+
+def check_against_programme(seed: int, tolerance: float) -> None:
+    joints, family, how = random_game(seed)
+    solution = rp.solve(family, tolerance=tolerance, rounds=100_000)
+    value = reference.value(list(joints), how=how)
+    assert solution.stopped is rp.Stopped.GAP, (seed, solution)
+    assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7, (seed, value, solution)  # 1e-7: the cone solver's
+    assert solution.gap <= tolerance
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_value_agrees_with_an_independent_programme(seed: int) -> None:
+    check_against_programme(seed, 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_value_agrees_with_an_independent_programme_on_200_families(seed: int) -> None:
+    check_against_programme(1000 + seed, 1e-6)
+
+
+def check_theory(seed: int, epsilon: float) -> None:
+    joints, family, how = random_game(seed)
+    solution = rp.solve(family, epsilon=epsilon)
+    bound = 1.0 if len(family.states) == 2 else 2.0
+    assert solution.rounds == max(1, math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2))
+    assert solution.stopped is rp.Stopped.THEORY
+    assert solution.guarantee is not None
+    assert solution.guarantee["epsilon"] == epsilon
+    assert solution.upper <= reference.value(list(joints), how=how) + epsilon + 1e-7
+    assert solution.gap <= epsilon  # the derivation bounds the measured gap, not only the distance to the value
+
+
+def solution_bound(family: rp.FiniteFamily, loss_bound: float) -> float:
+    """B = max over structures of the largest loss minus the omniscient loss."""
+    omniscient = []
+    for t in range(len(family)):
+        mass = family.mass[family.start[t] : family.start[t + 1]]
+        total = mass.sum(axis=1, keepdims=True)
+        omniscient.append(float(np.sum(mass * (total - mass) / total)) * (0.5 if mass.shape[1] == 2 else 1.0))
+    return loss_bound - min(omniscient)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_theory_mode_keeps_its_guarantee(seed: int) -> None:
+    check_theory(seed, 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_theory_mode_keeps_its_guarantee_on_200_families(seed: int) -> None:
+    check_theory(1000 + seed, 0.1)
+
+
+def test_averages_alone_keep_the_guarantee() -> None:
+    """The theorem is about the averages over T rounds, not about the best iterate that we also keep."""
+    _, family, _ = random_game(9)
+    game = finite_game(family, get_loss("square"), "additive", ())
+    responder = best_responder(game)
+    solver = MultiplicativeWeights(epsilon=0.1)
+    for state in solver.iterate(game, responder):
+        if state.round == solver.theory_rounds(game):
+            break
+    upper = game.payoffs(state.table_sum / state.round).max()
+    lower = responder(state.mass_sum / state.round).least - state.offset_sum / state.round
+    assert len(family) > 1
+    assert 0 <= upper - lower <= 0.1
+
+
+def test_nature_maximises() -> None:
+    """The paper's sign would move weight to structures with small regret; ours raises the lower bound."""
+    family = rp.random_family(50, rng=2)
+    game = finite_game(family, get_loss("square"), "additive", ())
+    responder, solver = best_responder(game), MultiplicativeWeights()
+    first = solver.start(game)
+    later = first
+    for later in solver.iterate(game, responder):
+        if later.round == 50:
+            break
+    assert responder(later.masses).least - later.offset > responder(first.masses).least - first.offset + 0.01
+
+
+def test_bounds_belong_to_what_is_returned() -> None:
+    family = rp.random_family(300, resolution=8, rng=4)
+    solution = rp.solve(family, tolerance=1e-3)
+    assert rp.regrets(solution.aggregator, family).max() == pytest.approx(solution.upper, abs=1e-14)
+    game = finite_game(family, get_loss("square"), "additive", ())
+    response = best_responder(game)(game.masses(solution.mixture.weights))
+    expected = solution.mixture.weights @ rp.regrets(game.aggregator(response.table), family)
+    assert expected == pytest.approx(solution.lower, abs=1e-14)
+    assert solution.mixture.weights.sum() == pytest.approx(1, abs=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(50):  # no other aggregator does better against the mixture
+        table = rng.random(len(family.reports))
+        other = rp.TableAggregator(family.reports, table)
+        assert solution.mixture.weights @ rp.regrets(other, family) >= solution.lower
+
+
+def test_trace_is_monotone_and_ends_at_the_solution() -> None:
+    solution = rp.solve(rp.random_family(100, resolution=5, rng=6), tolerance=0, rounds=3000)
+    rounds = [point.round for point in solution.trace]
+    assert rounds == sorted(set(rounds))
+    assert rounds[-1] == solution.rounds == 3000
+    assert rounds[:1000] == list(range(1, 1001))
+    assert all(a.lower <= b.lower and a.upper >= b.upper for a, b in zip(solution.trace, solution.trace[1:], strict=False))
+
+
+def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
+    """With the paper's fixed rate 1 this family stays at a gap of 0.015 for ever."""
+    solution = rp.solve(rp.random_family(100, resolution=5, rng=6), tolerance=1e-8)
+    assert solution.stopped is rp.Stopped.GAP
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.3])
+def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, epsilon: float | None) -> None:
+    family = rp.random_family(40, resolution=6, rng=5)
+    whole = rp.solve(family, tolerance=1e-9, epsilon=epsilon)
+    file = tmp_path / "state.npz"
+
+    def stop_early(state: Any) -> None:
+        if state.round == 7:
+            raise KeyboardInterrupt
+
+    part = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, progress=stop_early)
+    assert part.stopped is rp.Stopped.INTERRUPTED
+    assert part.rounds == 7
+    again = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, resume=True)
+    assert (again.lower, again.upper, again.rounds, again.stopped) == (whole.lower, whole.upper, whole.rounds, whole.stopped)
+    np.testing.assert_array_equal(again.aggregator.forecasts, whole.aggregator.forecasts)
+    np.testing.assert_array_equal(again.mixture.weights, whole.mixture.weights)
+    assert [point.round for point in again.trace] == [point.round for point in whole.trace]
+    third = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, resume=True)  # nothing is left to do
+    assert (third.lower, third.upper, third.rounds) == (whole.lower, whole.upper, whole.rounds)
+
+
+def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
+    family, file = rp.random_family(10, rng=1), tmp_path / "state.npz"
+    rp.solve(family, checkpoint=file)
+    with pytest.raises(rp.InputError, match="belongs to another family or to other settings"):
+        rp.solve(family, checkpoint=file, resume=True, loss="log")
+    with pytest.raises(rp.InputError, match="belongs to another family or to other settings"):
+        rp.solve(rp.random_family(10, rng=2), checkpoint=file, resume=True)
+    with pytest.raises(rp.InputError, match=r"nothing to resume; .*gone.npz' does not exist"):
+        rp.solve(family, checkpoint=tmp_path / "gone.npz", resume=True)
+    file.write_bytes(b"nonsense")
+    with pytest.raises(rp.InputError, match="is not a checkpoint"):
+        rp.solve(family, checkpoint=file, resume=True)
+
+
+def test_ctrl_c_in_the_middle_of_a_round_keeps_the_last_whole_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    step = MultiplicativeWeights.step
+
+    def interrupted(self: Any, *args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return step(self, *args)
+
+    monkeypatch.setattr(MultiplicativeWeights, "step", interrupted)
+    solution = rp.solve(rp.random_family(50, rng=3), tolerance=0)
+    assert solution.rounds == 3
+    assert solution.stopped is rp.Stopped.INTERRUPTED
+    assert solution.lower <= solution.upper
+
+
+def test_result_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    from robustpool.game import finite_game as module
+
+    monkeypatch.setattr(module, "CHUNK_POINTS", 50)
+    family = rp.random_family(400, rng=3)
+    results = []
+    for threads in (1, 3):
+        monkeypatch.setattr(module, "_POOL", [])
+        monkeypatch.setattr(module, "THREADS", threads)
+        results.append(rp.solve(family, tolerance=1e-6))
+    assert len(finite_game(family, get_loss("square"), "additive", ()).chunks) == module.MOST_CHUNKS
+    assert results[0].lower == results[1].lower
+    np.testing.assert_array_equal(results[0].aggregator.forecasts, results[1].aggregator.forecasts)
+
+
+def test_large_families_are_flat_arrays() -> None:
+    """200,000 structures: at most 64 bytes a support point for everything that a round holds."""
+    family = rp.random_family(200_000, resolution=12, rng=1)
+    game = finite_game(family, get_loss("square"), "additive", ())
+    state = MultiplicativeWeights().start(game)
+    arrays = [family.start, family.profile, family.mass, game.cell, game.scale, game.offset]
+    arrays += [state.log_weights, state.weights, state.weight_sum, state.lower_weights]
+    points = len(family.profile)
+    assert points > 700_000
+    assert sum(array.nbytes for array in arrays) / points <= 64
+    solution = rp.solve(family, tolerance=1e-4, rounds=60)
+    assert solution.gap < 0.01
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": -1}, r"tolerance must be a finite number, at least 0; it is -1"),
+        ({"tolerance": float("nan")}, r"tolerance must be a finite number, at least 0; it is nan"),
+        ({"rounds": 0}, r"rounds must be a whole number, at least 1; it is 0"),
+        ({"epsilon": 0}, r"epsilon must be a finite number, greater than 0 and at most 1; it is 0"),
+        ({"method": "magic"}, r"method must be one of multiplicative-weights; it is 'magic'"),
+        ({"loss": "hinge"}, r"loss must be one of square, log; it is 'hinge'"),
+        ({"paradigm": "best"}, r"paradigm must be one of additive, absolute, ratio; it is 'best'"),
+        ({"lipschitz": 0}, r"the Lipschitz constant must be a finite number, greater than 0; it is 0"),
+        ({"lipschitz": "two"}, r"the Lipschitz constant must be a number; it is 'two'"),
+        ({"restrictions": ["flat"]}, r"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is 'flat'"),
+        ({"loss": "log", "epsilon": 0.1}, r"the theory mode needs a bounded loss; the log loss is not"),
+        ({"epsilon": 1e-9}, r"the theorem asks for \S+ rounds at epsilon = 1e-09; raise epsilon"),
+    ],
+)
+def test_bad_options_get_one_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rp.RobustpoolError, match=message):
+        rp.solve(rp.random_family(3), **options)
+
+
+def test_a_family_is_needed() -> None:
+    with pytest.raises(rp.InputError, match="family must be a FiniteFamily; it is list"):
+        rp.solve([1, 2])  # type: ignore[arg-type]

@@ -1,0 +1,213 @@
+"""`aggregate`: what comes in is checked, what goes out is checked, and nothing in between is lost."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from robustpool.aggregators.rules import RULES, get_rule
+from robustpool.errors import InputError
+from robustpool.forecasts import ContradictionWarning, aggregate
+
+NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_question_is_a_float_and_the_first_row_of_a_table(name: str) -> None:
+    one = aggregate([0.7, 0.6], name)
+    assert type(one) is float
+    table = aggregate([[0.7, 0.6], [0.2, 0.9]], name)
+    assert table.shape == (2,)
+    assert table[0] == one == get_rule(name)([[0.7, 0.6]])[0]
+
+
+def test_the_default_is_minimax() -> None:
+    assert aggregate([0.7, 0.6]) == aggregate([0.7, 0.6], rule="minimax") != aggregate([0.7, 0.6], rule="mean")
+
+
+@pytest.mark.parametrize(
+    "given_as",
+    [
+        [0.75, 0.25, None],
+        (Fraction(3, 4), Decimal("0.25"), None),
+        np.array([0.75, 0.25, np.nan], dtype=np.float32),
+        np.ma.array([0.75, 0.25, 0.9], mask=[False, False, True]),
+    ],
+    ids=["None", "Fraction and Decimal", "float32", "masked"],
+)
+def test_numbers_of_every_kind(given_as: list[float]) -> None:
+    assert aggregate(given_as, rule="mean") == 0.5
+
+
+def test_whole_numbers_are_numbers() -> None:
+    assert aggregate(np.array([[0, 0], [1, 1]]), rule="product").tolist() == [0, 1]  # type: ignore[union-attr]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    hnp.arrays(
+        float, hnp.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(0.01, 0.99) | st.just(np.nan)
+    )
+)
+def test_each_row_is_a_question(table: np.ndarray) -> None:
+    before = table.copy()
+    np.testing.assert_array_equal(aggregate(table), [aggregate(line) for line in table])
+    np.testing.assert_array_equal(table, before)
+
+
+def test_no_answers_give_nan_without_a_warning() -> None:
+    assert math.isnan(aggregate([math.nan, math.nan]))
+    assert np.isnan(aggregate([[0.5, 0.5], [math.nan, math.nan]])).tolist() == [False, True]
+
+
+# ---------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "sentence"),
+    [
+        ([0.7, 1.2], r"^probability must lie in \[0, 1\]; entry 1 is 1\.2 \(1 of 2 are out of range\)\.$"),
+        (
+            [[0.7, 0.6], [0.5, -0.1], [2, 3]],
+            r"^probability must lie in \[0, 1\]; row 1, column 1 is -0\.1 \(3 of 6 are out of range\)\.$",
+        ),
+        ([0.7, math.inf], r"entry 1 is inf \(1 of 2 are out of range\)\.$"),
+        ([-math.inf, 0.5], r"entry 0 is -inf \(1 of 2 are out of range\)\.$"),
+        ([1 + 2**-52, 0.5], r"entry 0 is 1\.0000000000000002 \(1 of 2"),
+        ([0.7, "0.6"], r"^probability must be a number; entry 1 is '0\.6' \(1 of 2 are not\)\.$"),
+        ([[0.7, "a"], ["b", 0.6]], r"^probability must be a number; row 0, column 1 is 'a' \(2 of 4 are not\)\.$"),
+        ([0.5, 0.5 + 0j], r"^probability must be a number; entry 1 is \(0\.5\+0j\) \(1 of 2 are not\)\.$"),
+        (0.7, r"^probabilities must have the shape \(agents,\) or \(questions, agents\); the shape is \(\)\.$"),
+        ("0.7", r"\(agents,\) or \(questions, agents\); the shape is \(\)\.$"),
+        (None, r"\(agents,\) or \(questions, agents\); the shape is \(\)\.$"),
+        ([[[0.7]]], r"\(agents,\) or \(questions, agents\); the shape is \(1, 1, 1\)\.$"),
+        ([], r"^probabilities must hold at least one number; the shape is \(0,\)\.$"),
+        ([[], []], r"^probabilities must hold at least one number; the shape is \(2, 0\)\.$"),
+        ([[0.7, 0.6], [0.5]], r"^probabilities must have rows of equal length; write NaN for who did not answer\.$"),
+    ],
+)
+def test_what_is_no_probability_is_refused(probabilities: list[float], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        aggregate(probabilities)
+
+
+@pytest.mark.parametrize("rule", [3, None, ["mean"]])
+def test_what_is_no_rule_is_refused(rule: str) -> None:
+    with pytest.raises(InputError, match=r"^rule must be the name of a rule, a design file or a callable; it is .*\.$"):
+        aggregate([0.7, 0.6], rule)
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    with pytest.raises(InputError, match=r"the closest is 'mean'\.$"):
+        aggregate([0.7, 0.6], "maen")
+
+
+def test_the_row_with_too_many_answers_is_counted_in_the_users_table() -> None:
+    table = [[math.nan] * 3, [0.0, 1.0, math.nan], [0.5, 0.5, math.nan], [0.1, 0.2, 0.3]]
+    with pytest.raises(InputError, match=r"row 3 has 3 \(1 of 4 rows have another number\)\.$"):
+        aggregate(table, "arieli-tuned")
+
+
+# ---------------------------------------------------------------------------------------------------------------- clip
+
+
+def test_clip_brings_certain_reports_inside() -> None:
+    assert aggregate([0.0, 0.5], rule="mean", clip=0.1) == pytest.approx(0.3)
+    assert aggregate([0.3, 0.5], rule="mean", clip=0.1) == aggregate([0.3, 0.5], rule="mean")
+    assert aggregate([0.0, 0.4], rule="product", clip=0) == 0
+    assert math.isnan(aggregate([math.nan], clip=0.1))
+
+
+def test_clipped_reports_do_not_contradict() -> None:
+    assert aggregate([0.0, 1.0, 0.9], rule="product", clip=0.01) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("clip", "sentence"), [(0.5, r"clip must lie in \[0, 0\.5\); it is 0\.5\."), (-0.1, r"; it is -0\.1\.")]
+)
+def test_clip_has_a_range(clip: float, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        aggregate([0.7, 0.6], clip=clip)
+
+
+@pytest.mark.parametrize("clip", [math.nan, "0.1"])
+def test_clip_is_a_number(clip: float) -> None:
+    with pytest.raises(InputError, match=r"^clip must be a (finite )?number; it is (nan|'0\.1')\.$"):
+        aggregate([0.7, 0.6], clip=clip)
+
+
+# ------------------------------------------------------------------------------------------------------ contradictions
+
+
+@pytest.mark.parametrize("rule", [*NAMES, lambda reports: np.full(len(reports), 0.9)])
+def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
+    table = [[0.3, 0.4], [0.0, 1.0], [1.0, 0.0]]
+    with pytest.warns(
+        ContradictionWarning, match=r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
+    ) as caught:
+        forecasts = aggregate(table, rule)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert forecasts[1:].tolist() == [0.5, 0.5]
+    assert forecasts[0] != 0.5
+
+
+def test_one_contradictory_question() -> None:
+    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):
+        assert aggregate([0.0, 1.0, 0.9]) == 0.5
+
+
+# ---------------------------------------------------------------------------------------------------------- callables
+
+
+def test_any_callable_is_a_rule() -> None:
+    table = np.array([[0.2, 0.9, 0.4], [np.nan, np.nan, np.nan]])
+    forecasts = aggregate(table, lambda reports: reports.max(axis=1))
+    assert forecasts[0] == 0.9  # type: ignore[index]
+    assert math.isnan(forecasts[1])  # type: ignore[index]
+    assert aggregate([0.2, 0.9], lambda reports: [0.25 for _ in reports]) == 0.25
+    assert aggregate([0.2, 0.6], get_rule("mean")) == 0.4
+
+
+def test_a_question_without_answers_stays_without_forecast() -> None:
+    assert np.isnan(aggregate([[math.nan], [0.5]], lambda reports: np.full(len(reports), 0.5))).tolist() == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda _: 0.5, r"^the aggregator must answer with the shape \(2,\); it answers with \(\)\.$"),
+        (lambda reports: reports, r"^the aggregator must answer with the shape \(2,\); it answers with \(2, 2\)\.$"),
+        (
+            lambda _: [0.5, 1.2],
+            r"^the aggregator must answer with numbers in \[0, 1\]; entry 1 is 1\.2 \(1 of 2 are not\)\.$",
+        ),
+        (lambda _: [math.nan, -1], r"numbers in \[0, 1\]; entry 0 is nan \(2 of 2 are not\)\.$"),
+        (lambda _: ["yes", "no"], r"^the aggregator must answer with numbers; it answers \['yes', 'no'\]\.$"),
+        (lambda _: {}, r"^the aggregator must answer with numbers; it answers \{\}\.$"),
+    ],
+)
+def test_what_a_callable_answers_is_checked(answer: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        aggregate([[0.2, 0.9], [0.5, 0.5]], answer)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_corners_are_silent(name: str) -> None:
+    """Warnings are errors in this suite; here it is said aloud."""
+    corners = [0.0, 5e-324, 1e-300, 0.5, 1 - 2**-53, 1.0]
+    table = [[x, y] for x in corners for y in corners if {x, y} != {0.0, 1.0}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.all((aggregate(table, name) >= 0) & (aggregate(table, name) <= 1))
