@@ -27,7 +27,9 @@ def exact_joint(joint: Any, denominator: int = 10**6) -> Joint:
 
 def posterior(joint: Joint, agent: int, signal: int) -> tuple[Fraction, ...]:
     states = 1 + max(state for state, _ in joint)
-    masses = [sum((p for (w, s), p in joint.items() if w == k and s[agent] == signal), Fraction(0)) for k in range(states)]
+    masses = [
+        sum((p for (w, s), p in joint.items() if w == k and s[agent] == signal), Fraction(0)) for k in range(states)
+    ]
     return tuple(mass / sum(masses) for mass in masses)
 
 
@@ -50,7 +52,10 @@ def report(joint: Joint, agent: int, signal: int, how: str) -> tuple[Fraction, .
             expected = [Fraction(0)] * len(shown(own))
             for (_, s), p in joint.items():
                 if s[agent] == signal and p > 0:
-                    expected = [e + p / chance * x for e, x in zip(expected, shown(posterior(joint, other, s[other])), strict=True)]
+                    expected = [
+                        e + p / chance * x
+                        for e, x in zip(expected, shown(posterior(joint, other, s[other])), strict=True)
+                    ]
             result.extend(expected)
     return tuple(result)
 
@@ -112,13 +117,18 @@ def value(
                 elif mass > 0:
                     terms.append(-float(mass) * cp.log(row[k]))
         total = cp.sum(cp.hstack(terms))
-        rules.append({"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm] <= worst)
+        rules.append(
+            {"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm]
+            <= worst
+        )
     for i, x in enumerate(profiles):
         for j, z in enumerate(profiles):
             if symmetric and i < j and sorted(x) == sorted(z):
                 rules.append(f[i] == f[j])
             if lipschitz is not None and i != j:
-                distance = float(sum(abs(a - b) for one, other in zip(x, z, strict=True) for a, b in zip(one, other, strict=True)))
+                distance = float(
+                    sum(abs(a - b) for one, other in zip(x, z, strict=True) for a, b in zip(one, other, strict=True))
+                )
                 rules.append(f[j] - f[i] <= lipschitz * distance)
             if monotone and i != j and all(a[0] <= b[0] and a[1:] == b[1:] for a, b in zip(x, z, strict=True)):
                 rules.append(f[i, 1] <= f[j, 1])

@@ -62,7 +62,9 @@ def check_theory(seed: int, epsilon: float) -> None:
     joints, family, how = random_game(seed)
     solution = rp.solve(family, epsilon=epsilon)
     bound = 1.0 if len(family.states) == 2 else 2.0
-    assert solution.rounds == max(1, math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2))
+    assert solution.rounds == max(
+        1, math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2)
+    )
     assert solution.stopped is rp.Stopped.THEORY
     assert solution.guarantee is not None
     assert solution.guarantee["epsilon"] == epsilon
@@ -141,7 +143,9 @@ def test_trace_is_monotone_and_ends_at_the_solution() -> None:
     assert rounds == sorted(set(rounds))
     assert rounds[-1] == solution.rounds == 3000
     assert rounds[:1000] == list(range(1, 1001))
-    assert all(a.lower <= b.lower and a.upper >= b.upper for a, b in zip(solution.trace, solution.trace[1:], strict=False))
+    assert all(
+        a.lower <= b.lower and a.upper >= b.upper for a, b in zip(solution.trace, solution.trace[1:], strict=False)
+    )
 
 
 def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
@@ -164,7 +168,12 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, ep
     assert part.stopped is rp.Stopped.INTERRUPTED
     assert part.rounds == 7
     again = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, resume=True)
-    assert (again.lower, again.upper, again.rounds, again.stopped) == (whole.lower, whole.upper, whole.rounds, whole.stopped)
+    assert (again.lower, again.upper, again.rounds, again.stopped) == (
+        whole.lower,
+        whole.upper,
+        whole.rounds,
+        whole.stopped,
+    )
     np.testing.assert_array_equal(again.aggregator.forecasts, whole.aggregator.forecasts)
     np.testing.assert_array_equal(again.mixture.weights, whole.mixture.weights)
     assert [point.round for point in again.trace] == [point.round for point in whole.trace]
@@ -245,7 +254,10 @@ def test_large_families_are_flat_arrays() -> None:
         ({"paradigm": "best"}, r"paradigm must be one of additive, absolute, ratio; it is 'best'"),
         ({"lipschitz": 0}, r"the Lipschitz constant must be a finite number, greater than 0; it is 0"),
         ({"lipschitz": "two"}, r"the Lipschitz constant must be a number; it is 'two'"),
-        ({"restrictions": ["flat"]}, r"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is 'flat'"),
+        (
+            {"restrictions": ["flat"]},
+            r"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is 'flat'",
+        ),
         ({"loss": "log", "epsilon": 0.1}, r"the theory mode needs a bounded loss; the log loss is not"),
         ({"epsilon": 1e-9}, r"the theorem asks for \S+ rounds at epsilon = 1e-09; raise epsilon"),
     ],

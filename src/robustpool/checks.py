@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SUM_TOLERANCE = 1e-8
 """A distribution may miss 1 by this much (decimals that people type), then it is normalised."""
 
+SUM_ROUNDING = 1e-14
+"""Below this the sum is 1 up to rounding, and the numbers stay as they are: saved and loaded they are the same."""
+
 NEGATIVE_TOLERANCE = 1e-12
 """A probability may be below 0 by this much (1 - 0.9 - 0.1 in floating point), then it counts as 0."""
 
@@ -77,7 +80,7 @@ def distributions(name: str, values: ArrayLike, *, stacked: bool) -> NDArray[np.
         one = f"{name}{place(where[:1])}" if stacked else name
         count = f" ({bad.sum()} of {totals.size} distributions)" if stacked else ""
         raise InputError(f"probabilities must sum to 1; {one} sums to {totals[tuple(where)]:.10g}{count}.")
-    return np.asarray(array / totals)
+    return np.asarray(array / np.where(np.abs(totals - 1.0) <= SUM_ROUNDING, 1.0, totals))
 
 
 def number(

@@ -46,7 +46,7 @@ def merge_rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
         at = int(np.flatnonzero(chained)[0])
         raise InputError(
             f"reports must be told apart by more than rounding; {last[at] - first[at] + 1} reports between "
-            f"{ordered[first[at]]!r} and {ordered[last[at]]!r} lie closer together than that."
+            f"{float(ordered[first[at]])!r} and {float(ordered[last[at]])!r} lie closer together than that."
         )
     cluster = np.cumsum(opens) - 1
     return ordered[(first + last) // 2], cluster[position].reshape(values.shape)

@@ -163,10 +163,12 @@ def scaled_log_odds(reports: FloatArray, alpha: float) -> FloatArray:
 def _given_prior(reports: FloatArray, logit_prior: FloatArray | float) -> FloatArray:
     """sigma(s - (n-1) logit mu): the posterior of n conditionally independent agents who share the prior mu.
 
-    No prior is certain: where all reports are, and a prior taken from them with them, the reports decide.
-    A positive double has |logit| < 1000, so that the bound changes nothing else.
+    Summed as the prior's log-odds and what each agent adds to them, which keeps the digits of unanimous reports.
+    No prior is certain: where all reports are, and with them a prior that is taken from them, the reports decide.
+    (A positive double has |logit| < 1000.)
     """
-    return sigma(log_odds(reports) - (answers(reports) - 1) * np.clip(logit_prior, -1000, 1000))
+    prior = np.clip(logit_prior, -1000, 1000)
+    return sigma(prior + total(logit(reports) - prior[..., None]))
 
 
 def product(reports: FloatArray) -> FloatArray:

@@ -172,4 +172,5 @@ def _progress(tolerance: float, rounds: int, epsilon: float | None) -> Iterator[
     try:
         yield progress
     finally:
-        bar.stop()
+        if bar.live.is_started:  # stopping a bar that never showed would print an empty line
+            bar.stop()

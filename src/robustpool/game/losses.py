@@ -202,14 +202,15 @@ class ConvexLoss:
 
         total = masses.sum(axis=1)
         shares, index = np.unique(safe_divide(masses, total[:, None]).round(12), axis=0, return_inverse=True)
-        best = np.empty(len(shares))
+        best = np.min(shares @ self.table(np.eye(masses.shape[1])).T, axis=1)  # exact where a certain forecast is best
         for first in range(0, len(shares), 5000):
             part = shares[first : first + 5000]
             forecast, rules = forecast_variable(*part.shape)
             terms = [part[:, k] @ self.expression(forecast, k) for k in range(part.shape[1])]
             problem = cp.Problem(cp.Minimize(cp.sum(cp.hstack(terms))), rules)
             solve_convex(problem, f"the omniscient loss under {self.name!r}")
-            best[first : first + 5000] = np.sum(part * self.table(forecast_table(forecast.value)), axis=1)
+            found = np.sum(part * self.table(forecast_table(forecast.value)), axis=1)
+            best[first : first + 5000] = np.minimum(best[first : first + 5000], found)
         return np.asarray(total * best[index.reshape(-1)])
 
     def bound(self, states: int) -> float:

@@ -1,0 +1,231 @@
+"""The command line as a user meets it: exit status, one sentence, JSON alone on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robustpool import aggregate, load_design
+from robustpool.structures.family_file import EXAMPLES
+
+PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
+WEATHER = str(EXAMPLES / "weather.json")
+UNKNOWN = str(EXAMPLES / "weather-unknown.json")
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+
+
+def run_json(*arguments: str, cwd: Path | None = None) -> Any:
+    done = run(*arguments, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout)
+
+
+def test_aggregate() -> None:
+    done = run("aggregate", "0.7", "0.6")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert float(done.stdout) == pytest.approx(aggregate([0.7, 0.6]), rel=1e-5)
+    data = run_json("aggregate", "0.7", "0.6", "--rule", "average-prior")
+    assert data["rule"] == "average-prior"
+    assert data["forecast"] == aggregate([0.7, 0.6], rule="average-prior")
+
+
+def test_aggregate_warns_of_a_contradiction_on_standard_error() -> None:
+    done = run("aggregate", "0", "1", "--json")
+    assert json.loads(done.stdout)["forecast"] == 0.5
+    assert "contradict each other" in done.stderr
+
+
+def test_rules() -> None:
+    rules = run_json("rules")["rules"]
+    assert [rule["name"] for rule in rules][:2] == ["minimax", "mean"]
+    assert all({"name", "formula", "source", "regret", "proved"} <= set(rule) for rule in rules)
+    assert not any(rule["proved"] for rule in rules)
+    assert "geometric-odds" in run("rules").stdout
+
+
+def test_design_then_aggregate(tmp_path: Path) -> None:
+    data = run_json("design", "--family", WEATHER, "--out", "weather.json", cwd=tmp_path)
+    assert {"lower", "upper", "gap", "rounds", "seconds", "stopped", "output"} <= set(data)
+    assert data["stopped"] == "the gap reached the tolerance"
+    assert run_json("aggregate", "0.5", "0.5", "--rule", "weather.json", cwd=tmp_path)["forecast"] == pytest.approx(0.7)
+    assert [file.name for file in tmp_path.iterdir()] == ["weather.json"]
+    done = run("aggregate", "0.5", "0.4", "--rule", "weather.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "reports must be a profile of the design's family; row 0 is (0.5, 0.4)" in done.stderr
+
+
+def test_design_for_people(tmp_path: Path) -> None:
+    done = run(
+        "design", "--family", UNKNOWN, "--symmetric", "--monotone", "--lipschitz", "3", "--loss", "log", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 structures, 4 report profiles, log loss, additive" in done.stdout
+    assert "measured in floating point, not proved" in done.stdout
+    assert (tmp_path / "design.json").exists()
+
+
+def test_design_of_vector_reports(tmp_path: Path) -> None:
+    run_json(
+        "random-family",
+        "--structures",
+        "3",
+        "--states",
+        "3",
+        "--report",
+        "higher-order",
+        "--out",
+        "f.json",
+        cwd=tmp_path,
+    )
+    run_json("design", "--family", "f.json", "--out", "d.json", cwd=tmp_path)
+    design = load_design(tmp_path / "d.json")
+    texts = [",".join(map(repr, agent)) for agent in design.aggregator.reports[0].tolist()]
+    data = run_json("aggregate", *texts, "--rule", "d.json", cwd=tmp_path)
+    assert data["forecast"] == pytest.approx(design.aggregator.forecasts[0].tolist())
+
+
+def test_a_run_that_does_not_converge_says_no_and_can_be_resumed(tmp_path: Path) -> None:
+    run_json("random-family", "--structures", "50", "--resolution", "6", "--seed", "5", "--out", "f.json", cwd=tmp_path)
+    options = ["design", "--family", "f.json", "--tolerance", "1e-9"]
+    done = run(*options, "--rounds", "5", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["stopped"] == "the round limit was reached; raise the rounds or the tolerance"
+    assert (tmp_path / "design.json.checkpoint.npz").exists()
+    resumed = run_json(*options, "--resume", cwd=tmp_path)
+    whole = run_json(*options, "--out", "whole.json", cwd=tmp_path)
+    assert [resumed[key] for key in ("lower", "upper", "rounds")] == [
+        whole[key] for key in ("lower", "upper", "rounds")
+    ]
+    assert not (tmp_path / "design.json.checkpoint.npz").exists()
+
+
+def test_theory_mode_records_its_guarantee(tmp_path: Path) -> None:
+    data = run_json("design", "--family", UNKNOWN, "--epsilon", "0.2", cwd=tmp_path)
+    assert data["guarantee"]["epsilon"] == 0.2
+    assert data["stopped"] == "the rounds that the theorem asks for were played"
+
+
+def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -> None:
+    """On a terminal: the bar appears, Ctrl-C ends the run with a design, a checkpoint and exit status 1."""
+    run_json("random-family", "--structures", "20000", "--seed", "1", "--out", "f.json", cwd=tmp_path)
+    master, slave = pty.openpty()
+    command = [PROGRAM, "design", "--family", "f.json", "--tolerance", "0", "--rounds", "1000000"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=slave, text=True)
+    os.close(slave)
+    seen, deadline = "", time.monotonic() + 100
+    while "gap" not in seen and time.monotonic() < deadline:
+        if select.select([master], [], [], 1)[0]:
+            seen += os.read(master, 65536).decode(errors="replace")
+    assert "<= value <=" in seen
+    process.send_signal(signal.SIGINT)
+    with suppress(OSError):  # the terminal closes when the process ends; until then keep it from filling up
+        while os.read(master, 65536):
+            pass
+    process.wait(timeout=60)
+    assert process.returncode == 1
+    assert process.stdout is not None
+    assert "it was interrupted; what was reached is kept" in process.stdout.read()
+    process.stdout.close()
+    os.close(master)
+    assert load_design(tmp_path / "design.json").data["stopped"]["reason"] == "interrupted"
+    assert (tmp_path / "design.json.checkpoint.npz").exists()
+
+
+BAD = [
+    (["aggregate"], "Missing argument"),
+    (["aggregate", "0.7", "1.2"], "probability must lie in [0, 1]; entry 1 is 1.2"),
+    (["aggregate", "0.7", "abc"], "report 2 must be a number; it is 'abc'."),
+    (["aggregate", "0.7", "55%"], "report 2 must be a number; it is '55%'; write 0.55."),
+    (["aggregate", "0.7", "0.6", "--rule", "magic"], "rule must be one of minimax, mean,"),
+    (["aggregate", "0.7", "0.6", "--rule", "none.json"], "the design file 'none.json' does not exist."),
+    (["aggregate", "0.1,0.9", "0.2,0.8"], "reports with commas need a design file as --rule; it is 'minimax'."),
+    (["aggregate", "0.1", "0.9", "--rule", "d.json", "--clip", "0.1"], "clip is for rules"),
+    (["aggregate", "0.1", "--clip", "0.7"], "clip must lie in [0, 0.5); it is 0.7."),
+    (["design"], "Missing option '--family'"),
+    (["design", "--family", "none.json"], "the family file 'none.json' does not exist."),
+    (["design", "--family", "bad.json"], "'bad.json': probabilities must sum to 1; structures[0].joint sums to 0.9."),
+    (["design", "--family", "text.json"], "'text.json' is not JSON"),
+    (
+        ["design", "--family", WEATHER, "--lipschitz", "nan"],
+        "the Lipschitz constant must be a finite number, greater than 0; it is nan.",
+    ),
+    (["design", "--family", WEATHER, "--lipschitz", "abc"], "it is 'abc'."),
+    (["design", "--family", WEATHER, "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
+    (["design", "--family", WEATHER, "--out", "no-folder-file/x.json"], "'no-folder-file/x.json' cannot be written"),
+    (["design", "--family", WEATHER, "--out", "."], "--out must be a file; '.' is a folder."),
+    (
+        ["design", "--family", WEATHER, "--resume"],
+        "there is nothing to resume; 'design.json.checkpoint.npz' does not exist.",
+    ),
+    (
+        ["random-family", "--structures", "1000000000"],
+        "1,000,000,000 structures with 8 probabilities each would need about",
+    ),
+    (["random-family", "--structures", "0"], "structures must be a whole number, at least 1; it is 0."),
+    (["random-family", "--report", "gut"], "report must be one of posterior, higher-order, decision; it is 'gut'."),
+    (["dessign"], "No such command 'dessign'"),
+    (["rules", "--colour"], "No such option: --colour"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), BAD, ids=[" ".join(Path(a).name for a in arguments) for arguments, _ in BAD]
+)
+def test_bad_input_gets_one_sentence_status_2_and_no_file(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(
+        '{"format": "robustpool-family/1", "states": ["a", "b"], "agents": ["x"], "structures": [{"joint": [[0.5], [0.4]]}]}'
+    )
+    (tmp_path / "text.json").write_text("not json")
+    (tmp_path / "no-folder-file").write_text("")
+    (tmp_path / "d.json").write_text("")
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert sentence in done.stderr
+    assert done.stderr.startswith("robustpool: ")
+    assert done.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", ["aggregate", "rules", "design", "random-family"])
+def test_help_has_an_example(command: str) -> None:
+    done = run(command, "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+    assert f"robustpool {command}" in done.stdout
+    assert "--json" in done.stdout
+
+
+def test_no_arguments_show_the_commands_and_the_version_is_said() -> None:
+    assert "design" in run().stdout
+    assert run("--version").stdout.startswith("robustpool ")
+
+
+def test_a_small_sum_does_not_import_heavy_packages() -> None:
+    code = (
+        "import sys; sys.argv = ['robustpool', 'aggregate', '0.7', '0.6']\n"
+        "from robustpool.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "heavy = {'scipy', 'numba', 'cvxpy', 'clarabel', 'matplotlib', 'rich.progress'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

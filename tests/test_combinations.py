@@ -1,0 +1,226 @@
+"""Three paradigms, the losses, five families of aggregators and what they combine to: each works or says why not."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import reference
+
+import robustpool as rp
+from robustpool.structures.random_families import random_joints
+
+PARADIGMS = ("additive", "absolute", "ratio")
+LOSSES = ("square", "log")
+FAMILIES: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "all": ([], {}),
+    "lipschitz": ([rp.Lipschitz(1.0)], {"lipschitz": 1.0}),
+    "symmetric": ([rp.Symmetric()], {"symmetric": True}),
+    "monotone": ([rp.Monotone()], {"monotone": True}),
+    "convex": ([rp.Constrained(lambda table, _: [table >= 0.2, table <= 0.85])], {"box": (0.2, 0.85)}),
+    "together": (
+        [rp.Symmetric(), rp.Monotone(), rp.Lipschitz(1.5)],
+        {"symmetric": True, "monotone": True, "lipschitz": 1.5},
+    ),
+}
+TOLERANCE = 1e-4
+
+
+@cache
+def joints(states: int) -> Any:
+    """Ten structures, all with positive omniscient loss, that share report profiles."""
+    drawn = random_joints(200, states=states, resolution=8, rng=3)
+    return np.array([j for j in drawn if np.min(j.max(axis=0) / np.maximum(j.sum(axis=0), 1e-9)) < 0.9][:10])
+
+
+@pytest.mark.parametrize(("paradigm", "loss", "name"), list(product(PARADIGMS, LOSSES, FAMILIES)))
+def test_every_convex_combination_agrees_with_an_independent_programme(paradigm: str, loss: str, name: str) -> None:
+    restrictions, stated = FAMILIES[name]
+    family = rp.FiniteFamily.from_joints(joints(2))
+    solution = rp.solve(family, paradigm=paradigm, loss=loss, restrictions=restrictions, tolerance=TOLERANCE)
+    value = reference.value(list(joints(2)), paradigm=paradigm, loss=loss, **stated)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.lower - 1e-6 <= value <= solution.upper + 1e-6
+    assert rp.regrets(solution.aggregator, family, loss=loss, paradigm=paradigm).max() == pytest.approx(
+        solution.upper, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("paradigm", "loss"), list(product(PARADIGMS, LOSSES)))
+@pytest.mark.parametrize("name", ["all", "lipschitz", "symmetric"])
+def test_three_states(paradigm: str, loss: str, name: str) -> None:
+    restrictions, stated = FAMILIES[name]
+    family = rp.FiniteFamily.from_joints(joints(3))
+    solution = rp.solve(family, paradigm=paradigm, loss=loss, restrictions=restrictions, tolerance=1e-3)
+    value = reference.value(list(joints(3)), paradigm=paradigm, loss=loss, **stated)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.lower - 1e-6 <= value <= solution.upper + 1e-6
+
+
+@pytest.mark.parametrize("paradigm", PARADIGMS)
+def test_a_custom_loss_that_is_the_square_loss_has_its_value(paradigm: str) -> None:
+    family = rp.FiniteFamily.from_joints(joints(2))
+    own = rp.ConvexLoss(lambda y, state: cp.square(y - state), name="brier")
+    custom = rp.solve(family, loss=own, paradigm=paradigm, tolerance=TOLERANCE)
+    square = rp.solve(family, paradigm=paradigm, tolerance=TOLERANCE)
+    assert max(custom.lower, square.lower) <= min(custom.upper, square.upper) + 1e-7
+    assert custom.settings["arithmetic"] == "float64, the convex solver's value less its tolerance"
+
+
+def test_a_custom_loss_of_three_states() -> None:
+    family = rp.FiniteFamily.from_joints(joints(3))
+    own = rp.ConvexLoss(lambda y, state: cp.sum(cp.square(y - np.eye(3)[[state] * y.shape[0]]), axis=1))
+    custom, square = rp.solve(family, loss=own, tolerance=1e-3), rp.solve(family, tolerance=1e-3)
+    assert max(custom.lower, square.lower) <= min(custom.upper, square.upper) + 1e-7
+
+
+@pytest.mark.parametrize(("name", "states"), [("lipschitz", 2), ("together", 2), ("lipschitz", 3)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_returned_tables_meet_their_restrictions(name: str, states: int, loss: str) -> None:
+    restrictions, stated = FAMILIES[name]
+    solution = rp.solve(
+        rp.FiniteFamily.from_joints(joints(states)), restrictions=restrictions, loss=loss, tolerance=1e-2
+    )
+    reports = solution.aggregator.reports.reshape(len(solution.aggregator.reports), -1)
+    forecasts = solution.aggregator.forecasts.reshape(len(reports), -1)
+    distance = np.abs(reports[:, None] - reports[None]).sum(axis=2)
+    jump = np.abs(forecasts[:, None] - forecasts[None]).max(axis=2)
+    assert (jump <= stated["lipschitz"] * distance + 1e-9).all()
+    if "monotone" in stated:
+        below = (reports[:, None] <= reports[None]).all(axis=2)
+        assert (forecasts[:, None, 0] - forecasts[None, :, 0])[below].max() <= 1e-9
+    if "symmetric" in stated:
+        swapped = solution.aggregator(solution.aggregator.reports[:, ::-1, 0])
+        np.testing.assert_array_equal(swapped, solution.aggregator.forecasts)
+
+
+def test_restrictions_never_lower_the_value_and_a_smaller_constant_never_helps() -> None:
+    family = rp.FiniteFamily.from_joints(joints(2))
+    free = rp.solve(family, tolerance=TOLERANCE)
+    values = [rp.solve(family, lipschitz=L, tolerance=TOLERANCE) for L in (0.25, 0.5, 1, 2, 50)]
+    assert all(tight.upper >= loose.lower for tight, loose in zip(values, values[1:], strict=False))
+    assert values[0].lower > values[3].upper  # and here it costs something
+    assert values[-1].upper >= free.lower
+
+
+def test_more_structures_never_lower_the_value() -> None:
+    drawn = random_joints(40, resolution=6, rng=0)
+    values = [rp.solve(rp.FiniteFamily.from_joints(drawn[:n]), tolerance=1e-7) for n in (2, 5, 10, 20, 40)]
+    assert all(few.lower <= many.upper for few, many in zip(values, values[1:], strict=False))
+
+
+# --- what cannot be done says so in one sentence -----------------------------------------------------------------------
+
+
+def test_monotone_needs_two_states() -> None:
+    with pytest.raises(
+        rp.UnsupportedError, match=r"^monotone needs two states: reports over more states have no order\.$"
+    ):
+        rp.solve(rp.FiniteFamily.from_joints(joints(3)), restrictions=[rp.Monotone()])
+
+
+def test_a_loss_that_is_not_convex() -> None:
+    bent = rp.ConvexLoss(lambda y, state: cp.sqrt(cp.abs(y - state)), name="root")
+    with pytest.raises(rp.UnsupportedError, match="loss 'root' is not convex by cvxpy's rules in state 0"):
+        rp.solve(rp.FiniteFamily.from_joints(joints(2)), loss=bent)
+
+
+def test_a_loss_of_the_wrong_shape() -> None:
+    summed = rp.ConvexLoss(lambda y, state: cp.sum(cp.square(y - state)))
+    with pytest.raises(rp.InputError, match=r"loss 'custom' must return one loss for each forecast, shape \(\d+,\)"):
+        rp.solve(rp.FiniteFamily.from_joints(joints(2)), loss=summed)
+
+
+def test_a_loss_that_is_negative() -> None:
+    with pytest.raises(rp.InputError, match=r"loss 'custom' must be a number that is not negative; it takes -1"):
+        rp.ConvexLoss(lambda y, state: y - 1 + 0 * state).table(np.array([[1.0, 0.0]]))
+
+
+def test_constraints_that_are_no_constraints() -> None:
+    family = rp.FiniteFamily.from_joints(joints(2))
+    with pytest.raises(rp.InputError, match="odd must return a list of cvxpy constraints; it returned 3"):
+        rp.solve(family, restrictions=[rp.Constrained(lambda _table, _reports: 3, name="odd")])  # type: ignore[arg-type,return-value]
+    with pytest.raises(rp.UnsupportedError, match="odd states a set that is not convex by cvxpy's rules"):
+        rp.solve(family, restrictions=[rp.Constrained(lambda table, _: [cp.square(table) >= 0.25], name="odd")])
+    with pytest.raises(
+        rp.UnsupportedError, match="the best response has no solution: the constraints contradict each other"
+    ):
+        rp.solve(family, restrictions=[rp.Constrained(lambda table, _: [table >= 0.6, table <= 0.4])])
+
+
+def certain(state_of_signal: list[int]) -> rp.InformationStructure:
+    """One agent; each signal gives the state away."""
+    joint = np.zeros((2, len(state_of_signal)))
+    joint[state_of_signal, range(len(state_of_signal))] = 1 / len(state_of_signal)
+    return rp.InformationStructure(joint)
+
+
+def test_ratio_pins_the_table_where_the_omniscient_has_no_loss() -> None:
+    fuzzy = rp.InformationStructure([[0.4, 0.1], [0.1, 0.4]])
+    for loss in LOSSES:
+        solution = rp.solve(rp.FiniteFamily.from_structures([certain([0, 1]), fuzzy]), paradigm="ratio", loss=loss)
+        assert solution.aggregator([[0.0], [1.0]]).tolist() == [0.0, 1.0]
+        assert solution.upper == pytest.approx(1, abs=1e-6)  # 0/0 = 1
+
+
+def blind_and_sure() -> tuple[rp.InformationStructure, rp.InformationStructure]:
+    """Two agents who both say 1/2: in one structure the state is the sum of their signals, in the other it is noise."""
+    sure = rp.InformationStructure([[[0.25, 0], [0, 0.25]], [[0, 0.25], [0.25, 0]]], name="parity")
+    noise = rp.InformationStructure([[[0.125, 0.125]] * 2, [[0.125, 0.125]] * 2], name="noise")
+    return sure, noise
+
+
+def test_ratio_is_infinite_where_reports_hide_what_signals_tell() -> None:
+    sure, _ = blind_and_sure()
+    family = rp.FiniteFamily.from_structures([sure])
+    with pytest.raises(
+        rp.UnsupportedError, match=r"no aggregator has a finite ratio: structures without omniscient loss \('parity'\)"
+    ):
+        rp.solve(family, paradigm="ratio")
+    assert rp.regrets(lambda x: x.mean(axis=1), family, paradigm="ratio").tolist() == [np.inf]
+
+
+def test_ratio_with_the_log_loss_can_be_infinite() -> None:
+    """A sure structure pins a report at 1; another structure shows the same report and is not sure."""
+    sure = rp.InformationStructure([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])
+    how = lambda agent, signal, structure: float(signal)  # noqa: E731, ARG005
+    fuzzy = rp.InformationStructure([[0.3, 0.2, 0.0], [0.2, 0.3, 0.0]])
+    family = rp.FiniteFamily.from_structures([sure, fuzzy], report=how)
+    with pytest.raises(rp.UnsupportedError, match="no aggregator has a finite ratio payoff under the log loss"):
+        rp.solve(family, paradigm="ratio", loss="log")
+    assert rp.solve(family, paradigm="ratio").upper == pytest.approx(0.4 / 0.24)  # the square loss only pays for it
+
+
+def test_ratio_of_a_restricted_table_can_be_infinite() -> None:
+    family = rp.FiniteFamily.from_structures([certain([0, 1])])
+    with pytest.raises(rp.UnsupportedError, match="no aggregator of this family has a finite ratio"):
+        rp.solve(family, paradigm="ratio", lipschitz=0.5)
+
+
+def test_ratio_of_a_custom_loss_needs_omniscient_loss() -> None:
+    family = rp.FiniteFamily.from_structures([certain([0, 1])])
+    with pytest.raises(
+        rp.UnsupportedError, match="the ratio of a custom loss needs a positive omniscient loss in every structure"
+    ):
+        rp.solve(family, paradigm="ratio", loss=rp.ConvexLoss(lambda y, state: cp.square(y - state)))
+
+
+# --- the omniscient sees the signals -------------------------------------------------------------------------------------
+
+
+def test_one_structure_costs_what_the_reports_hide() -> None:
+    sure, noise = blind_and_sure()
+    assert rp.solve(rp.FiniteFamily.from_structures([noise])).upper == pytest.approx(0, abs=1e-15)
+    parity = rp.solve(rp.FiniteFamily.from_structures([sure]))
+    assert (parity.lower, parity.upper) == pytest.approx((0.25, 0.25))  # she knows the state, the reports say 1/2
+    assert parity.aggregator([[0.5, 0.5]]).tolist() == [0.5]
+
+
+def test_one_structure_whose_reports_reveal_all_has_value_zero() -> None:
+    for seed in range(20):
+        family = rp.random_family(1, resolution=None, states=2 + seed % 3, rng=seed)
+        assert rp.solve(family).upper == pytest.approx(0, abs=1e-12)

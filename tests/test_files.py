@@ -1,0 +1,186 @@
+"""Family files and design files: what is written can be read, and what is wrong is named."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import robustpool as rp
+from robustpool.artefact import content_hash
+from robustpool.structures.family_file import EXAMPLES, family_from_json
+from robustpool.structures.random_families import random_joints
+
+SCHEMA = json.loads((files("robustpool") / "structures" / "family.schema.json").read_text())
+GOOD: dict[str, Any] = {
+    "format": "robustpool-family/1",
+    "states": ["dry", "rain"],
+    "agents": ["ann", "bob"],
+    "report": "posterior",
+    "structures": [{"name": "monday", "joint": [[["1/4", 0.25], [0, "0.125"]], [[0, 0], ["1/8", 0.25]]]}],
+}
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**GOOD, **fields}
+
+
+def with_joint(joint: Any, **extra: Any) -> dict[str, Any]:
+    return changed(structures=[{"name": "monday", "joint": joint, **extra}])
+
+
+BAD: list[tuple[Any, str, bool]] = [  # data, message, whether the schema can see it too
+    ([1], r"a family must be a JSON object; it is a list\.", True),
+    (changed(format="robustpool-family/2"), r"format must be 'robustpool-family/1'; it is 'robustpool-family/2'\.", True),
+    (changed(colour="red"), r"the family has the unknown field 'colour'; the fields are format, states", True),
+    ({k: v for k, v in GOOD.items() if k != "agents"}, r"the family must have the field 'agents'; it has 'format', 'states'", True),
+    (changed(states=["rain"]), r"states must name at least 2; there is 1\.", True),
+    (changed(states=["rain", "rain"]), r"states must be different names; they are \['rain', 'rain'\]\.", True),
+    (changed(states="rain"), r"states must be a list of names; it is 'rain'\.", True),
+    (changed(agents=[]), r"agents must name at least 1; there are 0\.", True),
+    (changed(report="gut"), r"report must be one of posterior, higher-order, decision; it is 'gut'\.", True),
+    (changed(structures=[]), r"structures must hold at least one structure; the list is empty\.", True),
+    (changed(structures={}), r"structures must be a list; it is a object\.", True),
+    (changed(structures=[7]), r"structures\[0\] must be an object with name and joint; it is a number\.", True),
+    (changed(structures=[{"name": "x"}]), r"structures\[0\] must have the field 'joint'; it has 'name'\.", True),
+    (changed(structures=[{"joint": [], "weight": 1}]), r"structures\[0\] has the unknown field 'weight'; the fields are name, joint\.", True),
+    (changed(structures=[{"name": 3, "joint": []}]), r"structures\[0\]\.name must be text; it is a number\.", True),
+    (with_joint([[[0.5, 0.2], [0, 0]], [[0.1, 0], [0.1, 0]]]), r"probabilities must sum to 1; structures\[0\] \('monday'\)\.joint sums to 0\.9\.", False),
+    (with_joint([[[1.2, -0.2], [0, 0]], [[0, 0], [0, 0]]]), r"must not be negative; structures\[0\] \('monday'\)\.joint\[0\]\[0\]\[1\] is -0\.2", True),
+    (with_joint([[[float("nan"), 0.2], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint must be finite; structures\[0\] \('monday'\)\.joint\[0\]\[0\]\[0\] is nan", False),
+    (with_joint([[["a third", 0.2], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint\[0\]\[0\]\[0\] must be a number or a fraction such as \"1/3\"; it is 'a third'\.", True),
+    (with_joint([[["1/0", 0.2], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint\[0\]\[0\]\[0\] must be a number or a fraction such as \"1/3\"; it is '1/0'\.", False),
+    (with_joint([[[True, 0.0], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint\[0\]\[0\]\[0\] must be a number; it is a truth value\.", True),
+    (with_joint([[[None, 0.0], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint\[0\]\[0\]\[0\] must be a number; it is a null\.", True),
+    (with_joint([[0.5, 0.5], [0, 0]]), r"\.joint\[0\]\[0\] must have 1 more level of lists .*; it is a number\.", False),
+    (with_joint([[[[0.5], [0.5]]], [[[0], [0]]]]), r"\.joint\[0\]\[0\]\[0\] must be a number; it is a list; there are more levels", False),
+    (with_joint([[[0.5, 0.5], [0]], [[0, 0], [0, 0]]]), r"\.joint must be a full array: every list of signals of an agent needs the same length\.", False),
+    (with_joint([[[0.5, 0.5]], []]), r"\.joint\[1\] must not be empty\.", True),
+    (with_joint([[[0.5, 0.5]]]), r"\.joint must have one list for each of the 2 states; it has 1\.", False),
+    (with_joint(0.5), r"\.joint must have 3 more levels of lists .*; it is a number\.", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "message", "in_schema"), BAD, ids=range(len(BAD)))
+def test_bad_families_name_the_place_and_the_value(data: Any, message: str, in_schema: bool, tmp_path: Path) -> None:
+    with pytest.raises(rp.InputError, match=message) as caught:
+        family_from_json(data)
+    assert "\n" not in str(caught.value)
+    assert in_schema != jsonschema.Draft202012Validator(SCHEMA).is_valid(data)
+    file = tmp_path / "family.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(rp.InputError, match="family.json': "):
+        rp.load_family(file)
+
+
+def test_the_schema_takes_what_the_reader_takes() -> None:
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.check_schema(SCHEMA)
+    for data in (
+        GOOD,
+        {k: v for k, v in GOOD.items() if k != "report"},
+        *map(json.loads, (f.read_text() for f in EXAMPLES.glob("*.json"))),
+    ):
+        validator.validate(data)
+        family_from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", r"is not JSON: Expecting property name enclosed in double quotes at line 1, column 2\."),
+        (b"", r"is not JSON: Expecting value at line 1, column 1\."),
+        (b"\xff\xfe\x00", r"cannot be read"),
+        (b"[" * 200_000, r"nested too deeply|is not JSON"),
+    ],
+)
+def test_files_that_are_not_json(content: bytes, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "family.json"
+    file.write_bytes(content)
+    with pytest.raises(rp.InputError, match=message):
+        rp.load_family(file)
+    with pytest.raises(rp.InputError, match=r"the family file .*none\.json' does not exist\."):
+        rp.load_family(tmp_path / "none.json")
+    with pytest.raises(rp.InputError, match=r"cannot be read \("):
+        rp.load_family(tmp_path)
+
+
+def test_fractions_and_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "family.json"
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode())
+    family = rp.load_family(file)
+    assert family.names == ("monday",)
+    assert family.states == ("dry", "rain")
+    assert family.mass.sum() == pytest.approx(1)
+
+
+def test_save_and_load_are_inverse(tmp_path: Path) -> None:
+    structures = [
+        rp.InformationStructure(j, name=f"s{i}") for i, j in enumerate(random_joints(20, states=3, agents=2, rng=1))
+    ]
+    rp.save_family(structures, tmp_path / "family.json", report="higher-order")
+    family = rp.load_family(tmp_path / "family.json")
+    assert family.fingerprint() == rp.FiniteFamily.from_structures(structures, report="higher-order").fingerprint()
+    assert family.names is not None
+    assert family.names[3] == "s3"
+    with pytest.raises(rp.InputError, match="a family must have at least one structure; it is empty"):
+        rp.save_family([], tmp_path / "family.json")
+
+
+def test_designs_come_back_as_they_were(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "design.json"
+    for states in (2, 3):
+        solution = rp.solve(rp.random_family(30, states=states, resolution=6, rng=1), tolerance=1e-5)
+        rp.save_design(solution, file)
+        design = rp.load_design(file)
+        np.testing.assert_array_equal(design.aggregator.forecasts, solution.aggregator.forecasts)
+        profiles = solution.family.profiles
+        np.testing.assert_array_equal(design(profiles), solution.aggregator(profiles))
+        assert (design.lower, design.upper) == (solution.lower, solution.upper)
+        assert design.data["bounds"]["proved"] is False
+        assert sum(design.data["mixture"]["weight"]) == pytest.approx(1)
+    assert [p.name for p in file.parent.iterdir()] == ["design.json"]
+
+
+def test_a_design_that_was_changed_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "design.json"
+    rp.save_design(rp.solve(rp.random_family(5, rng=1)), file)
+    data = json.loads(file.read_text())
+    data["aggregator"]["forecasts"][0] += 1e-9
+    file.write_text(json.dumps(data))
+    with pytest.raises(rp.InputError, match="was changed after it was written: its content does not match its hash"):
+        rp.load_design(file)
+    file.write_text(json.dumps({**data, "format": "else"}))
+    with pytest.raises(rp.InputError, match="is not a design: format must be 'robustpool-design/1'; it is 'else'"):
+        rp.load_design(file)
+    file.write_text("no")
+    with pytest.raises(rp.InputError, match="the design file .* cannot be read"):
+        rp.load_design(file)
+    with pytest.raises(rp.InputError, match="the design file .* does not exist"):
+        rp.load_design(tmp_path / "none.json")
+
+
+def test_the_hash_can_be_recomputed_by_anyone(tmp_path: Path) -> None:
+    import hashlib
+
+    file = tmp_path / "design.json"
+    rp.save_design(rp.solve(rp.random_family(5, rng=1)), file)
+    data = json.loads(file.read_text())
+    claimed = data.pop("hash")
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    assert claimed == "sha256:" + hashlib.sha256(text.encode()).hexdigest() == content_hash(data)
+
+
+def test_the_weather_example_of_the_paper() -> None:
+    """Reports of 10 % and 50 % from a prior of 30 %: when both say 50 %, the answer is 70 % [Guo2024, Section 1]."""
+    family = rp.load_family(EXAMPLES / "weather.json")
+    solution = rp.solve(family)
+    assert family.profiles.tolist() == pytest.approx(np.array([[0.1, 0.1], [0.1, 0.5], [0.5, 0.1], [0.5, 0.5]]))
+    assert solution.aggregator([[0.5, 0.5]])[0] == pytest.approx(0.7)
+    assert solution.upper == pytest.approx(0, abs=1e-15)
+    assert rp.aggregate([0.5, 0.5], rule=solution.aggregator) == pytest.approx(0.7)
