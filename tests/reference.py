@@ -80,7 +80,7 @@ def bayes_risk(masses: tuple[Fraction, ...], loss: str) -> float:
     return -sum(float(m) * np.log(float(m / total)) for m in masses if m > 0)
 
 
-def value(
+def value(  # noqa: PLR0912 - one programme, written out
     joints: list[Any],
     *,
     how: str = "posterior",

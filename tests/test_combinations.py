@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
-import reference
 
+import reference
 import robustpool as rp
 from robustpool.structures.random_families import random_joints
 
@@ -102,7 +102,7 @@ def test_restrictions_never_lower_the_value_and_a_smaller_constant_never_helps()
     family = rp.FiniteFamily.from_joints(joints(2))
     free = rp.solve(family, tolerance=TOLERANCE)
     values = [rp.solve(family, lipschitz=L, tolerance=TOLERANCE) for L in (0.25, 0.5, 1, 2, 50)]
-    assert all(tight.upper >= loose.lower for tight, loose in zip(values, values[1:], strict=False))
+    assert all(tight.upper >= loose.lower for tight, loose in pairwise(values))
     assert values[0].lower > values[3].upper  # and here it costs something
     assert values[-1].upper >= free.lower
 
@@ -110,7 +110,7 @@ def test_restrictions_never_lower_the_value_and_a_smaller_constant_never_helps()
 def test_more_structures_never_lower_the_value() -> None:
     drawn = random_joints(40, resolution=6, rng=0)
     values = [rp.solve(rp.FiniteFamily.from_joints(drawn[:n]), tolerance=1e-7) for n in (2, 5, 10, 20, 40)]
-    assert all(few.lower <= many.upper for few, many in zip(values, values[1:], strict=False))
+    assert all(few.lower <= many.upper for few, many in pairwise(values))
 
 
 # --- what cannot be done says so in one sentence -----------------------------------------------------------------------
@@ -187,7 +187,7 @@ def test_ratio_is_infinite_where_reports_hide_what_signals_tell() -> None:
 def test_ratio_with_the_log_loss_can_be_infinite() -> None:
     """A sure structure pins a report at 1; another structure shows the same report and is not sure."""
     sure = rp.InformationStructure([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])
-    how = lambda agent, signal, structure: float(signal)  # noqa: E731, ARG005
+    how = lambda agent, signal, structure: float(signal)  # noqa: ARG005
     fuzzy = rp.InformationStructure([[0.3, 0.2, 0.0], [0.2, 0.3, 0.0]])
     family = rp.FiniteFamily.from_structures([sure, fuzzy], report=how)
     with pytest.raises(rp.UnsupportedError, match="no aggregator has a finite ratio payoff under the log loss"):

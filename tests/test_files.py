@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
@@ -15,6 +14,9 @@ import robustpool as rp
 from robustpool.artefact import content_hash
 from robustpool.structures.family_file import EXAMPLES, family_from_json
 from robustpool.structures.random_families import random_joints
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA = json.loads((files("robustpool") / "structures" / "family.schema.json").read_text())
 GOOD: dict[str, Any] = {
@@ -74,7 +76,7 @@ def test_bad_families_name_the_place_and_the_value(data: Any, message: str, in_s
     assert in_schema != jsonschema.Draft202012Validator(SCHEMA).is_valid(data)
     file = tmp_path / "family.json"
     file.write_text(json.dumps(data))
-    with pytest.raises(rp.InputError, match="family.json': "):
+    with pytest.raises(rp.InputError, match=r"family\.json': "):
         rp.load_family(file)
 
 
@@ -159,9 +161,9 @@ def test_a_design_that_was_changed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(rp.InputError, match="is not a design: format must be 'robustpool-design/1'; it is 'else'"):
         rp.load_design(file)
     file.write_text("no")
-    with pytest.raises(rp.InputError, match="the design file .* cannot be read"):
+    with pytest.raises(rp.InputError, match=r"the design file .* cannot be read"):
         rp.load_design(file)
-    with pytest.raises(rp.InputError, match="the design file .* does not exist"):
+    with pytest.raises(rp.InputError, match=r"the design file .* does not exist"):
         rp.load_design(tmp_path / "none.json")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 import statistics
 import subprocess
 import sys
@@ -87,7 +88,7 @@ def test_formula_and_source_are_one_line(name: str) -> None:
     rule = get_rule(name)
     assert "\n" not in rule.formula + rule.source
     assert "f = " in rule.formula
-    assert len(rule.source) > len("[Key2000]") - 1
+    assert re.search(r"robustpool|\d{4}", rule.source)  # our own, or of some year
 
 
 @pytest.mark.parametrize(
@@ -338,7 +339,7 @@ def test_no_answers_no_forecast(name: str) -> None:
 
 
 def test_an_enormous_factor_decides_without_a_warning() -> None:
-    assert get_rule("extremized-odds:d=1e308")([[0.4, 0.4], [0.5, 0.5], [0.6, 0.6]]).tolist() == [0, 0.5, 1]
+    assert get_rule("extremized-odds:d=1e308")([[0.1, 0.1], [0.5, 0.5], [0.9, 0.9]]).tolist() == [0, 0.5, 1]
 
 
 # --------------------------------------------------------------------------------- exact arithmetic, also near corners

@@ -91,10 +91,14 @@ class Differences:
         """The number of constraints."""
         return len(self.slack)
 
-    def violation(self, table: NDArray[np.float64]) -> float:
-        """By how much a table (cells, states) exceeds the worst of them; 0 if it exceeds none."""
-        excess = table[self.upper] - table[self.lower] - self.slack[:, None]
-        return max(0.0, float(excess.max(initial=0.0)))
+    def matrix(self, cells: int) -> Any:
+        """G with (G f)[e] = f[upper[e]] - f[lower[e]], sparse, shape (constraints, cells)."""
+        from scipy import sparse
+
+        edge = np.arange(len(self))
+        signs = np.repeat([1.0, -1.0], len(self))
+        ends = (np.concatenate((edge, edge)), np.concatenate((self.upper, self.lower)))
+        return sparse.csc_matrix((signs, ends), shape=(len(self), cells))
 
     def repaired(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same table with the solver's small violations taken out; it moves by no more than they add up to.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -12,7 +13,7 @@ def main() -> None:
     from ..errors import RobustpoolError
     from .app import app
 
-    wrong_usage = typer.BadParameter.__bases__[0].__bases__[
+    wrong_usage: Any = typer.BadParameter.__bases__[0].__bases__[
         0
     ]  # click's ClickException, which newer typers carry inside
     try:

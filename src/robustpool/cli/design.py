@@ -65,7 +65,7 @@ def design(
     _writable(out)
     restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
     checkpoint = Path(f"{out}.checkpoint.npz")
-    with _progress(tolerance, rounds, epsilon) as progress:
+    with _progress(tolerance) as progress:
         solution = solve(
             structures,
             tolerance=tolerance,
@@ -136,7 +136,7 @@ def _outward(value: float, rounding: str) -> str:
 
 
 @contextmanager
-def _progress(tolerance: float, rounds: int, epsilon: float | None) -> Iterator[Callable[[Any], None]]:
+def _progress(tolerance: float) -> Iterator[Callable[[Any, int], None]]:
     """A bar on standard error once the run has lasted a moment: rounds, bounds, gap, time left."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -151,12 +151,11 @@ def _progress(tolerance: float, rounds: int, epsilon: float | None) -> Iterator[
         console=console,
         transient=True,
     )
-    total = rounds if epsilon is None else None
-    task = bar.add_task("design", total=total, bounds="")
+    task = bar.add_task("design", total=None, bounds="")
     began = time.perf_counter()
     last = began
 
-    def progress(state: Any) -> None:
+    def progress(state: Any, rounds: int) -> None:
         nonlocal last
         now = time.perf_counter()
         if now - began < PATIENCE or now - last < (0.1 if console.is_terminal else 10.0):
@@ -165,7 +164,7 @@ def _progress(tolerance: float, rounds: int, epsilon: float | None) -> Iterator[
         bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e} (want {tolerance:.0e})"
         if console.is_terminal:
             bar.start()
-            bar.update(task, completed=state.round, bounds=bounds)
+            bar.update(task, completed=state.round, total=rounds, bounds=bounds)
         else:
             console.print(f"round {state.round:,}: {bounds}", highlight=False)
 

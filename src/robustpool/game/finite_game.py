@@ -116,7 +116,7 @@ def _pins(
             "no aggregator has a finite ratio: structures without omniscient loss "
             f"({', '.join(repr(family.name(t)) for t in those[:2])}) show the same reports in different states."
         )
-    return asked.any(axis=1), asked.astype(float)
+    return np.asarray(asked.any(axis=1)), asked.astype(float)
 
 
 _POOL: list[ThreadPoolExecutor] = []

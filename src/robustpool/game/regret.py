@@ -33,6 +33,7 @@ def regret(
 
     The omniscient aggregator sees the signals s, the aggregator only the reports x.
 
+    >>> from robustpool import InformationStructure
     >>> coin = InformationStructure([[0.5, 0.0], [0.0, 0.5]])   # one agent who knows the state
     >>> regret(lambda reports: 0.5 + 0 * reports[:, 0], coin)
     0.25

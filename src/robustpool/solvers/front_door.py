@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, checks
 from ..aggregators.restrictions import Constrained, Lipschitz, Restriction
 from ..errors import InputError
-from ..game.best_response import Responder, best_responder
+from ..game.best_response import best_responder
 from ..game.finite_game import FiniteGame, finite_game
 from ..game.losses import Loss, get_loss
 from ..structures.finite import FiniteFamily
@@ -20,6 +20,8 @@ from .solution import Mixture, Solution, Stopped, TracePoint
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+
+    from ..game.response import Responder
 
 METHODS = ("multiplicative-weights",)
 CHECKPOINT_SECONDS = 20.0
@@ -38,7 +40,7 @@ def solve(
     method: str = "multiplicative-weights",
     epsilon: float | None = None,
     rounds: int = 10_000,
-    progress: Callable[[State], None] | None = None,
+    progress: Callable[[State, int], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Solution:
@@ -46,7 +48,8 @@ def solve(
 
     Stops when upper - lower <= ``tolerance``, or after ``rounds``. With ``epsilon`` it runs in theory mode: exactly the
     rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``lipschitz=L`` is short for the restriction
-    ``Lipschitz(L)``. ``progress`` is called with the state after each round. Ctrl-C returns what was reached. With a
+    ``Lipschitz(L)``. ``progress`` is called after each round with the
+    state and the number of the last round. Ctrl-C returns what was reached. With a
     ``checkpoint`` file the state is saved as the run goes on, and ``resume=True`` continues from it to the same result
     as an uninterrupted run.
 
@@ -93,7 +96,7 @@ def solve(
             now = time.perf_counter()
             _record(trace, state, before + now - began)
             if progress is not None:
-                progress(state)
+                progress(state, last)
             stopped = _stop(state, tolerance, epsilon, last)
             if checkpoint is not None and (stopped or now - saved > CHECKPOINT_SECONDS):
                 save_checkpoint(checkpoint, state, trace, problem)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..game.best_response import Responder
     from ..game.finite_game import FiniteGame
+    from ..game.response import Responder
 
     Floats = NDArray[np.float64]
 
