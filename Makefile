@@ -4,7 +4,7 @@
 VENV    := .venv
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
-EXAMPLE := src/robustpool/structures/examples/weather.json
+EXAMPLES := src/robustpool/structures/examples
 WORKERS ?= 2
 
 # The first of these that runs, is new enough and can make an environment is taken; or name one: make test PYTHON=python3.12
@@ -22,11 +22,14 @@ PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## design a robust aggregator for the weather example, and use it
-	@mkdir -p out
-	$(BIN)/robustpool design --family $(EXAMPLE) --out out/weather.json
+run: $(VENV)/.installed ## design robust aggregators for the two weather examples, and use them
+	@echo "Two forecasters, independent bulletins: what is right when both say 50 %?"
+	$(BIN)/robustpool design --family $(EXAMPLES)/weather.json --out out/weather.json
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather.json
-	@echo "The design, with its bounds and its settings, is in out/weather.json."
+	@echo "And if they may have read the same bulletin?"
+	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json
+	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json
+	@echo "The designs, with their bounds and settings, are in out/weather.json and out/weather-unknown.json."
 
 test: $(VENV)/.installed-test ## run the test suite, the doctests and the code blocks of the documentation
 	$(PYTEST) -m "not slow"
@@ -39,8 +42,7 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.installed ## measure how long the solvers take
-	@test -f benchmarks/bench.py || { echo "There is no benchmarks/bench.py here." >&2; exit 1; }
+bench: $(VENV)/.installed ## measure the solvers against others, side by side
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
