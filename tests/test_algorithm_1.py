@@ -157,7 +157,7 @@ def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
 @pytest.mark.parametrize("epsilon", [None, 0.3])
 def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, epsilon: float | None) -> None:
     family = rp.random_family(40, resolution=6, rng=5)
-    whole = rp.solve(family, tolerance=1e-9, epsilon=epsilon)
+    whole: Any = rp.solve(family, tolerance=1e-9, epsilon=epsilon)
     file = tmp_path / "state.npz"
 
     def stop_early(state: Any, _: int) -> None:
@@ -167,7 +167,7 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, ep
     part = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, progress=stop_early)
     assert part.stopped is rp.Stopped.INTERRUPTED
     assert part.rounds == 7
-    again = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, resume=True)
+    again: Any = rp.solve(family, tolerance=1e-9, epsilon=epsilon, checkpoint=file, resume=True)
     assert (again.lower, again.upper, again.rounds, again.stopped) == (
         whole.lower,
         whole.upper,
@@ -218,7 +218,7 @@ def test_result_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(module, "CHUNK_POINTS", 50)
     family = rp.random_family(400, rng=3)
-    results = []
+    results: list[Any] = []
     for threads in (1, 3):
         monkeypatch.setattr(module, "_POOL", [])
         monkeypatch.setattr(module, "THREADS", threads)
@@ -256,7 +256,7 @@ def test_large_families_are_flat_arrays() -> None:
         ({"lipschitz": "two"}, r"the Lipschitz constant must be a number; it is 'two'"),
         (
             {"restrictions": ["flat"]},
-            r"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is 'flat'",
+            r"a restriction must be Lipschitz, Monotone, Symmetric, Mirrored or Constrained; it is 'flat'",
         ),
         ({"loss": "log", "epsilon": 0.1}, r"the theory mode needs a bounded loss; the log loss is not"),
         ({"epsilon": 1e-9}, r"the theorem asks for \S+ rounds at epsilon = 1e-09; raise epsilon"),
@@ -268,5 +268,5 @@ def test_bad_options_get_one_sentence(options: dict[str, Any], message: str) -> 
 
 
 def test_a_family_is_needed() -> None:
-    with pytest.raises(rp.InputError, match="family must be a FiniteFamily; it is list"):
+    with pytest.raises(rp.InputError, match="family must be a FiniteFamily or ConditionallyIndependent; it is list"):
         rp.solve([1, 2])  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ def test_design_of_vector_reports(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     run_json("design", "--family", "f.json", "--out", "d.json", cwd=tmp_path)
-    design = load_design(tmp_path / "d.json")
+    design: Any = load_design(tmp_path / "d.json")
     texts = [",".join(map(repr, agent)) for agent in design.aggregator.reports[0].tolist()]
     data = run_json("aggregate", *texts, "--rule", "d.json", cwd=tmp_path)
     assert data["forecast"] == pytest.approx(design.aggregator.forecasts[0].tolist())

@@ -82,7 +82,7 @@ def test_a_custom_loss_of_three_states() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_returned_tables_meet_their_restrictions(name: str, states: int, loss: str) -> None:
     restrictions, stated = FAMILIES[name]
-    solution = rp.solve(
+    solution: Any = rp.solve(
         rp.FiniteFamily.from_joints(joints(states)), restrictions=restrictions, loss=loss, tolerance=1e-2
     )
     reports = solution.aggregator.reports.reshape(len(solution.aggregator.reports), -1)

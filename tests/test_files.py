@@ -137,9 +137,9 @@ def test_save_and_load_are_inverse(tmp_path: Path) -> None:
 def test_designs_come_back_as_they_were(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "design.json"
     for states in (2, 3):
-        solution = rp.solve(rp.random_family(30, states=states, resolution=6, rng=1), tolerance=1e-5)
+        solution: Any = rp.solve(rp.random_family(30, states=states, resolution=6, rng=1), tolerance=1e-5)
         rp.save_design(solution, file)
-        design = rp.load_design(file)
+        design: Any = rp.load_design(file)
         np.testing.assert_array_equal(design.aggregator.forecasts, solution.aggregator.forecasts)
         profiles = solution.family.profiles
         np.testing.assert_array_equal(design(profiles), solution.aggregator(profiles))

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from .aggregators.grid import GridAggregator as GridAggregator
     from .aggregators.restrictions import Constrained as Constrained
     from .aggregators.restrictions import Lipschitz as Lipschitz
+    from .aggregators.restrictions import Mirrored as Mirrored
     from .aggregators.restrictions import Monotone as Monotone
     from .aggregators.restrictions import Symmetric as Symmetric
     from .aggregators.rules import get_rule as get_rule
@@ -30,9 +32,13 @@ if TYPE_CHECKING:
     from .game.losses import ConvexLoss as ConvexLoss
     from .game.regret import regret as regret
     from .game.regret import regrets as regrets
+    from .game.worst_case import WorstCase as WorstCase
+    from .game.worst_case import worst_case as worst_case
     from .solvers.front_door import solve as solve
     from .solvers.solution import Solution as Solution
     from .solvers.solution import Stopped as Stopped
+    from .structures.binary_structure import BinaryStructure as BinaryStructure
+    from .structures.conditionally_independent import ConditionallyIndependent as ConditionallyIndependent
     from .structures.family_file import load_family as load_family
     from .structures.family_file import save_family as save_family
     from .structures.finite import FiniteFamily as FiniteFamily
@@ -41,7 +47,8 @@ if TYPE_CHECKING:
 
 # Where each public name lives; imported on first use, so that `import robustpool` costs nothing.
 _HOMES = {
-    "aggregators.restrictions": ("Constrained", "Lipschitz", "Monotone", "Symmetric"),
+    "aggregators.grid": ("GridAggregator",),
+    "aggregators.restrictions": ("Constrained", "Lipschitz", "Mirrored", "Monotone", "Symmetric"),
     "aggregators.rules": ("get_rule",),
     "aggregators.table": ("TableAggregator",),
     "artefact": ("load_design", "save_design"),
@@ -49,8 +56,11 @@ _HOMES = {
     "forecasts": ("ContradictionWarning", "aggregate"),
     "game.losses": ("ConvexLoss",),
     "game.regret": ("regret", "regrets"),
+    "game.worst_case": ("WorstCase", "worst_case"),
     "solvers.front_door": ("solve",),
     "solvers.solution": ("Solution", "Stopped"),
+    "structures.binary_structure": ("BinaryStructure",),
+    "structures.conditionally_independent": ("ConditionallyIndependent",),
     "structures.family_file": ("load_family", "save_family"),
     "structures.finite": ("FiniteFamily",),
     "structures.information_structure": ("InformationStructure",),

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import __version__
+from .aggregators.grid import GridAggregator
 from .aggregators.table import TableAggregator
 from .errors import InputError
+from .structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily
 from .structures.family_file import write_json
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .solvers.solution import Solution
+    from .solvers.solution import Mixture, Solution
+    from .structures.finite import FiniteFamily
 
 FORMAT = "robustpool-design/1"
 
@@ -29,7 +32,7 @@ FORMAT = "robustpool-design/1"
 class Design:
     """A design as it stands in a file; call it like any aggregator."""
 
-    aggregator: TableAggregator
+    aggregator: TableAggregator | GridAggregator
     lower: float
     upper: float
     data: dict[str, Any]
@@ -41,8 +44,7 @@ class Design:
     @property
     def name(self) -> str:
         """What to call it in a sentence."""
-        family = self.data["family"]
-        return f"a design for {family['structures']} structures"
+        return f"design {self.data['hash'][7:15]}"
 
 
 def save_design(solution: Solution, path: str | os.PathLike[str]) -> None:
@@ -52,18 +54,9 @@ def save_design(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def design_to_json(solution: Solution) -> dict[str, Any]:
     """The JSON object of a design."""
-    family = solution.family
-    used = np.flatnonzero(solution.mixture.weights)
     data: dict[str, Any] = {
         "format": FORMAT,
-        "family": {
-            "kind": "finite",
-            "states": list(family.states),
-            "agents": list(family.agents),
-            "report": family.report.name,
-            "structures": len(family),
-            "fingerprint": family.fingerprint(),
-        },
+        "family": _family_to_json(solution.family),
         "settings": solution.settings,
         "bounds": {
             "lower": solution.lower,
@@ -76,22 +69,43 @@ def design_to_json(solution: Solution) -> dict[str, Any]:
         "rounds": solution.rounds,
         "seconds": solution.seconds,
         "stopped": {"reason": solution.stopped.name.lower(), "sentence": solution.stopped.value},
-        "aggregator": {
-            "kind": "table",
-            "reports": solution.aggregator.reports.tolist(),
-            "forecasts": solution.aggregator.forecasts.tolist(),
-        },
-        "mixture": {
-            "structure": used.tolist(),
-            "name": [family.name(int(t)) for t in used] if family.names else None,
-            "weight": solution.mixture.weights[used].tolist(),
-        },
+        "aggregator": _aggregator_to_json(solution.aggregator),
+        "mixture": _mixture_to_json(solution.mixture),
         "trace": {
             key: [asdict(point)[key] for point in solution.trace] for key in ("round", "lower", "upper", "seconds")
         },
         "versions": {"robustpool": __version__, "numpy": np.__version__, "python": platform.python_version()},
     }
     return {**data, "hash": content_hash(data)}
+
+
+def _family_to_json(family: FiniteFamily | ConditionallyIndependent) -> dict[str, Any]:
+    if isinstance(family, ConditionallyIndependent):
+        return {"kind": "conditionally-independent", **asdict(family)}
+    return {
+        "kind": "finite",
+        "states": list(family.states),
+        "agents": list(family.agents),
+        "report": family.report.name,
+        "structures": len(family),
+        "fingerprint": family.fingerprint(),
+    }
+
+
+def _aggregator_to_json(aggregator: TableAggregator | GridAggregator) -> dict[str, Any]:
+    if isinstance(aggregator, GridAggregator):
+        return {"kind": "grid", "interpolation": "multilinear", "values": aggregator.values.tolist()}
+    return {"kind": "table", "reports": aggregator.reports.tolist(), "forecasts": aggregator.forecasts.tolist()}
+
+
+def _mixture_to_json(mixture: Mixture) -> dict[str, Any]:
+    used = np.flatnonzero(mixture.weights)
+    structures, weight = mixture.structures, mixture.weights[used].tolist()
+    if isinstance(structures, EnumeratedFamily):
+        priors, reports = structures.parameters(used)
+        return {"prior": priors.tolist(), "reports": reports.tolist(), "weight": weight}
+    names = [structures.name(int(t)) for t in used] if structures.names else None
+    return {"structure": used.tolist(), "name": names, "weight": weight}
 
 
 def load_design(path: str | os.PathLike[str]) -> Design:
@@ -108,8 +122,12 @@ def load_design(path: str | os.PathLike[str]) -> Design:
         raise InputError(f"{name!r} is not a design: format must be {FORMAT!r}; it is {found!r}.")
     if data.get("hash") != content_hash({key: value for key, value in data.items() if key != "hash"}):
         raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
-    table = data["aggregator"]
-    aggregator = TableAggregator(np.array(table["reports"]), np.array(table["forecasts"]))
+    stored = data["aggregator"]
+    aggregator: TableAggregator | GridAggregator
+    if stored["kind"] == "grid":
+        aggregator = GridAggregator(np.array(stored["values"]))
+    else:
+        aggregator = TableAggregator(np.array(stored["reports"]), np.array(stored["forecasts"]))
     return Design(aggregator, data["bounds"]["lower"], data["bounds"]["upper"], data)
 
 

@@ -73,14 +73,14 @@ def aggregate(
     values = _probabilities(probabilities)
     reports = np.atleast_2d(values if clip is None else _clipped(values, clip))
     at_odds = contradictory(reports)
-    forecasts = _forecasts(_aggregator(rule)(reports), usual=(answers(reports) > 0) & ~at_odds)
+    forecasts = _forecasts(as_aggregator(rule)(reports), usual=(answers(reports) > 0) & ~at_odds)
     forecasts[at_odds] = 0.5
     if at_odds.any():
         warnings.warn(_contradictions(at_odds), ContradictionWarning, stacklevel=2)
     return float(forecasts[0]) if values.ndim == 1 else forecasts
 
 
-def _aggregator(rule: object) -> Callable[..., Any]:
+def as_aggregator(rule: object) -> Callable[..., Any]:
     """Turn what a user calls a rule into a callable from reports (m, n) to forecasts (m,)."""
     if isinstance(rule, PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
         from .artefact import load_design

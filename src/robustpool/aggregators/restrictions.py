@@ -63,6 +63,11 @@ class Symmetric:
 
 
 @dataclass(frozen=True)
+class Mirrored:
+    """f(1 - x) = 1 - f(x): the two states are treated alike. For two states and posterior reports."""
+
+
+@dataclass(frozen=True)
 class Constrained:
     """Any convex set, stated as cvxpy constraints on the table of forecasts.
 
@@ -76,7 +81,7 @@ class Constrained:
     name: str = "constrained"
 
 
-Restriction = Lipschitz | Monotone | Symmetric | Constrained
+Restriction = Lipschitz | Monotone | Symmetric | Mirrored | Constrained
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +131,12 @@ class Differences:
 class TableLayout:
     """Which profiles a table of forecasts answers, which of them share a cell, and how the cells bind each other."""
 
-    reports: NDArray[np.float64]  # (profiles, agents, coordinates): the family's, and their permutations if symmetric
+    reports: NDArray[np.float64]  # (profiles, agents, coordinates): the family's, and all their images under symmetries
     cell: NDArray[np.int64]  # (profiles,): the cell of a profile
+    flipped: NDArray[np.bool_]  # (profiles,): whether a profile says the mirror image of its cell, f = 1 - table
+    balanced: NDArray[np.bool_]  # (cells,): cells that are their own mirror image, so that they say 1/2
     cells: int
-    cell_of_family: NDArray[np.int64]  # (profiles of the family,)
+    of_family: NDArray[np.int64]  # (profiles of the family,): their number among ``reports``
     differences: Differences
     constraints: tuple[Constrained, ...]
 
@@ -138,6 +145,9 @@ class TableLayout:
         import cvxpy as cp
 
         table, profiles = forecasts[self.cell], as_seen(self.reports)
+        if self.flipped.any():
+            sign = np.where(self.flipped, -1.0, 1.0)
+            table = cp.multiply(sign, table) + self.flipped.astype(float)
         found: list[Any] = []
         for restriction in self.constraints:
             stated = restriction.function(table, profiles)
@@ -154,31 +164,53 @@ def lay_out(
 ) -> TableLayout:
     """The layout of the table for a family's report profiles under restrictions."""
     for restriction in restrictions:
-        if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Constrained)):
+        if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Mirrored, Constrained)):
             raise InputError(
-                f"a restriction must be Lipschitz, Monotone, Symmetric or Constrained; it is {restriction!r}."
+                f"a restriction must be Lipschitz, Monotone, Symmetric, Mirrored or Constrained; it is {restriction!r}."
             )
-    symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
-    orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
-    checks.fits_in_memory(f"a symmetric table for {reports.shape[1]} agents", 8.0 * len(orders) * reports.size)
-    images = np.concatenate([report.permuted(reports, order) for order in orders])
+    images, mirrored = _images(reports, report, states, restrictions)
     distinct, coordinate = merge_rounded(images)
     rows, image = unique_rows(coordinate.reshape(len(images), -1))
-    orbit = image.reshape(len(orders), len(reports)).min(axis=0)  # the same for all profiles of an orbit
+    image = image.reshape(len(mirrored), len(reports))
+    plain = image[~mirrored].min(axis=0)  # an orbit is named after its first member
+    turned = image[mirrored].min(axis=0, initial=len(rows))
     closure = distinct[rows].reshape(-1, *reports.shape[1:])
-    representative = np.empty(len(rows), dtype=np.int64)
-    representative[image] = np.tile(orbit, len(orders))
-    names, cell = np.unique(representative, return_inverse=True)
+    orbit, flipped = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=bool)
+    orbit[image] = np.minimum(plain, turned)
+    flipped[image] = mirrored[:, None] ^ (turned < plain)
+    names, cell = np.unique(orbit, return_inverse=True)
+    balanced = np.zeros(len(names), dtype=bool)
+    balanced[cell[image[0]]] = plain == turned
+    flipped &= ~balanced[cell]
     pairwise = [r for r in restrictions if isinstance(r, (Lipschitz, Monotone))]
     bonds = [_bonds(closure, restriction, report.ordered(states)) for restriction in pairwise]
     return TableLayout(
         reports=checks.frozen(closure),
         cell=cell,
+        flipped=flipped,
+        balanced=balanced,
         cells=len(names),
-        cell_of_family=cell[image[: len(reports)]],
-        differences=_between_cells(bonds, cell),
+        of_family=image[0],
+        differences=_between_cells(bonds, cell, flipped, balanced),
         constraints=tuple(r for r in restrictions if isinstance(r, Constrained)),
     )
+
+
+def _images(
+    reports: NDArray[np.float64], report: ReportFormat, states: int, restrictions: Sequence[Restriction]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The profiles under each symmetry, one after the other, the identity first; and which symmetries mirror."""
+    symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
+    orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
+    mirror = any(isinstance(restriction, Mirrored) for restriction in restrictions)
+    if mirror and (states != 2 or report.name != "posterior"):
+        raise UnsupportedError(
+            f"mirrored needs two states and posterior reports; there are {states} states and {report.name} reports."
+        )
+    checks.fits_in_memory(f"a symmetric table for {reports.shape[1]} agents", 32.0 * len(orders) * reports.size)
+    images = [report.permuted(reports, order) for order in orders]
+    mirrored = np.repeat([False, True], [len(orders), len(orders) if mirror else 0])
+    return np.concatenate(images + ([1.0 - image for image in images] if mirror else [])), mirrored
 
 
 Bonds = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
@@ -220,11 +252,20 @@ def _all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return lower, upper
 
 
-def _between_cells(bonds: list[Bonds], cell: NDArray[np.int64]) -> Differences:
+def _between_cells(
+    bonds: list[Bonds], cell: NDArray[np.int64], flipped: NDArray[np.bool_], balanced: NDArray[np.bool_]
+) -> Differences:
     """The constraints between cells: of several between the same two, the tightest; none that always holds."""
-    lower = np.concatenate([cell[b[0]] for b in bonds] or [np.zeros(0, np.int64)])
-    upper = np.concatenate([cell[b[1]] for b in bonds] or [np.zeros(0, np.int64)])
+    lower = np.concatenate([b[0] for b in bonds] or [np.zeros(0, np.int64)])
+    upper = np.concatenate([b[1] for b in bonds] or [np.zeros(0, np.int64)])
     slack = np.concatenate([b[2] for b in bonds] or [np.zeros(0)])
+    mixed = (flipped[lower] != flipped[upper]) & ~balanced[cell[lower]] & ~balanced[cell[upper]]
+    if mixed.any():
+        raise UnsupportedError(
+            "mirrored goes together with Lipschitz or monotone only where the profiles are a full grid of two agents."
+        )
+    turn = flipped[lower] | flipped[upper]  # (1 - t[upper]) - (1 - t[lower]) <= slack
+    lower, upper = np.where(turn, cell[upper], cell[lower]), np.where(turn, cell[lower], cell[upper])
     useful = (lower != upper) & (slack < 1.0)  # forecasts differ by at most 1
     lower, upper, slack = lower[useful], upper[useful], slack[useful]
     pairs, index = unique_rows(np.stack((lower, upper), axis=1))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, design, random_family, rules
+from . import aggregate, curve, design, plan, random_family, rules, worst_case
 
 app = typer.Typer(
     name="robustpool",
@@ -37,4 +37,7 @@ def _options(
 app.command("aggregate")(aggregate.aggregate)
 app.command("rules")(rules.rules)
 app.command("design")(design.design)
+app.command("worst-case")(worst_case.worst_case)
+app.command("plan")(plan.plan)
+app.command("lipschitz-curve")(curve.lipschitz_curve)
 app.command("random-family")(random_family.random_family)

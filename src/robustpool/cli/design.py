@@ -15,12 +15,20 @@ from .render import JsonFlag, show
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..structures.conditionally_independent import ConditionallyIndependent
+    from ..structures.finite import FiniteFamily
+
 PATIENCE = 1.5
 """Seconds before a progress bar is worth showing."""
 
 
 def design(
-    family: Annotated[str, typer.Option(help="The family of structures, a JSON file.", show_default=False)],
+    agents: Annotated[int, typer.Option(help="How many conditionally independent agents.")] = 2,
+    reports: Annotated[int, typer.Option(help="N: their reports are multiples of 1/N.")] = 20,
+    priors: Annotated[int, typer.Option(help="M: the priors are multiples of 1/M.")] = 400,
+    family: Annotated[
+        str | None, typer.Option(help="Instead: a finite family of structures, a JSON file.", show_default=False)
+    ] = None,
     lipschitz: Annotated[
         float | None, typer.Option(help="Only aggregators with this Lipschitz constant in the 1-norm.")
     ] = None,
@@ -42,11 +50,14 @@ def design(
 ) -> None:
     """Find the aggregator with the least worst-case regret over a family of information structures.
 
+    The family is that of conditionally independent agents with reports and priors on grids, or the one in a file.
+
     Writes the design with its bounds. Ctrl-C keeps what was reached. Exit status 1 means that the gap did not reach the
     tolerance: the design is written all the same, and beside it stays a checkpoint from which --resume goes on.
 
     \b
     Examples:
+      robustpool design --reports 20 --priors 400 --tolerance 2e-4 --out design.json
       robustpool design --family weather.json --out design.json
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
       robustpool aggregate 0.5 0.5 --rule design.json
@@ -57,11 +68,13 @@ def design(
     from ..game.losses import LOSSES
     from ..solvers.front_door import solve
     from ..solvers.solution import Stopped
+    from ..structures.conditionally_independent import ConditionallyIndependent
     from ..structures.family_file import load_family
 
     if loss not in LOSSES:
         raise InputError(f"loss must be one of {', '.join(LOSSES)}; it is {loss!r}.")
-    structures = load_family(family)
+    structures: FiniteFamily | ConditionallyIndependent
+    structures = load_family(family) if family is not None else ConditionallyIndependent(agents, reports, priors)
     _writable(out)
     restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
     checkpoint = Path(f"{out}.checkpoint.npz")
@@ -95,7 +108,7 @@ def design(
         "output": out,
     }
     lines = [
-        f"{_count(len(structures), 'structure')}, {_count(len(structures.reports), 'report profile')}, {loss} loss, {paradigm}",
+        f"{_describe(structures)}, {loss} loss, {paradigm}",
         (
             f"value of the game   between {_outward(solution.lower, 'ROUND_FLOOR')} and {_outward(solution.upper, 'ROUND_CEILING')} "
             "(measured in floating point, not proved)"
@@ -122,6 +135,15 @@ def _writable(out: str) -> None:
         target.with_name(target.name + ".part").unlink()
     except OSError as error:
         raise InputError(f"{out!r} cannot be written ({error.strerror or error}).") from None
+
+
+def _describe(structures: FiniteFamily | ConditionallyIndependent) -> str:
+    from ..structures.finite import FiniteFamily
+
+    if isinstance(structures, FiniteFamily):
+        return f"{_count(len(structures), 'structure')}, {_count(len(structures.reports), 'report profile')}"
+    grid = f"reports in steps of 1/{structures.reports}, priors in steps of 1/{structures.priors}"
+    return f"{_count(structures.agents, 'conditionally independent agent')}, {grid}"
 
 
 def _count(number: int, thing: str) -> str:

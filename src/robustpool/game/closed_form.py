@@ -39,4 +39,6 @@ class ClosedForm:
 
 
 def _posterior(masses: Floats) -> Floats:
-    return safe_divide(masses, masses.sum(axis=1, keepdims=True))
+    """M(x, omega) / M(x); uniform at profiles of probability 0, such as the reports (0, 1) of independent agents."""
+    total = masses.sum(axis=1, keepdims=True)
+    return np.where(total > 0, safe_divide(masses, total), 1 / masses.shape[1])

@@ -42,9 +42,10 @@ class FiniteGame:
     paradigm: str
     layout: TableLayout
     cell: NDArray[np.int32]  # (points,): the cell of a support point's profile
+    mass: NDArray[np.float64]  # (points, states): Pr_theta[s, omega], states exchanged where the profile is flipped
     scale: NDArray[np.float64]  # (structures,)
     offset: NDArray[np.float64]  # (structures,)
-    pinned: NDArray[np.bool_]  # (cells,): cells that the ratio paradigm fixes
+    pinned: NDArray[np.bool_]  # (cells,): cells that the ratio paradigm or the mirror fixes
     pins: NDArray[np.float64]  # (cells, states): to what
 
     @property
@@ -73,7 +74,7 @@ class FiniteGame:
         from .kernels import expected_losses
 
         losses, out = self.loss.table(table), np.empty(len(self.family))
-        self.over_chunks(lambda _, c: expected_losses(*c, self.family.start, self.cell, self.family.mass, losses, out))
+        self.over_chunks(lambda _, c: expected_losses(*c, self.family.start, self.cell, self.mass, losses, out))
         return np.where(self.scale > 0, self.scale * out, 0.0) - self.offset
 
     def masses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,12 +83,13 @@ class FiniteGame:
 
         parts = np.zeros((len(self.chunks), self.layout.cells, self.states))
         factor = weights * self.scale
-        self.over_chunks(lambda i, c: add_masses(*c, self.family.start, self.cell, self.family.mass, factor, parts[i]))
+        self.over_chunks(lambda i, c: add_masses(*c, self.family.start, self.cell, self.mass, factor, parts[i]))
         return np.asarray(parts.sum(axis=0))
 
     def aggregator(self, table: NDArray[np.float64]) -> TableAggregator:
         """The aggregator of a table, for every profile that the layout answers."""
         forecasts = table[self.layout.cell]
+        forecasts = np.where(self.layout.flipped[:, None], forecasts[:, ::-1], forecasts)
         return TableAggregator(self.layout.reports, forecasts[:, 1] if self.states == 2 else forecasts)
 
 
@@ -95,20 +97,29 @@ def finite_game(family: FiniteFamily, loss: Loss, paradigm: str, restrictions: S
     """The game on a family under a loss, a paradigm and restrictions on the aggregator."""
     scale, offset, pinning = payoff_terms(paradigm, omniscient_losses(family, loss))
     layout = lay_out(family.reports, family.report, len(family.states), restrictions)
-    cell = layout.cell_of_family[family.profile].astype(np.int32)
-    pinned, pins = _pins(family, cell, layout, pinning)
-    return FiniteGame(family, loss, paradigm, layout, cell, scale, offset, pinned, pins)
+    profile = layout.of_family[family.profile]
+    cell = layout.cell[profile].astype(np.int32)
+    mass = family.mass
+    if layout.flipped.any() or layout.balanced.any():
+        mass = np.where(layout.flipped[profile, None], mass[:, ::-1], mass)
+        mass = np.where(layout.balanced[cell, None], mass.mean(axis=1, keepdims=True), mass)
+    pins = _pins(family, cell, mass, layout, pinning)
+    pins[layout.balanced] = 0.5
+    return FiniteGame(family, loss, paradigm, layout, cell, mass, scale, offset, np.asarray(pins.any(axis=1)), pins)
 
 
 def _pins(
-    family: FiniteFamily, cell: NDArray[np.int32], layout: TableLayout, pinning: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """The cells that structures without omniscient loss fix, or why no aggregator can please them all."""
-    states = family.mass.shape[1]
-    points = np.flatnonzero(pinning[family.structure_of_point])
-    asked = np.zeros((layout.cells, states), dtype=bool)
-    asked[cell[points], family.mass[points].argmax(axis=1)] = True
-    torn = asked.sum(axis=1) > 1
+    family: FiniteFamily,
+    cell: NDArray[np.int32],
+    mass: NDArray[np.float64],
+    layout: TableLayout,
+    pinning: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """What structures without omniscient loss fix the cells to, or why no aggregator can please them all."""
+    points = np.flatnonzero(pinning[family.structure_of_point] & (family.mass.sum(axis=1) > 0))
+    asked = np.zeros((layout.cells, mass.shape[1]), dtype=bool)
+    asked[cell[points], mass[points].argmax(axis=1)] = True
+    torn = (asked.sum(axis=1) > 1) | (layout.balanced & asked.any(axis=1))
     if torn.any():
         at = int(np.flatnonzero(torn)[0])
         those = np.unique(family.structure_of_point[points[cell[points] == at]])
@@ -116,7 +127,7 @@ def _pins(
             "no aggregator has a finite ratio: structures without omniscient loss "
             f"({', '.join(repr(family.name(t)) for t in those[:2])}) show the same reports in different states."
         )
-    return np.asarray(asked.any(axis=1)), asked.astype(float)
+    return asked.astype(float)
 
 
 _POOL: list[ThreadPoolExecutor] = []

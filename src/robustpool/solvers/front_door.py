@@ -1,4 +1,4 @@
-"""``solve``: the game on a finite family, to a measured gap."""
+"""``solve``: the game on a family of structures, to a measured gap."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import __version__, checks
-from ..aggregators.restrictions import Constrained, Lipschitz, Restriction
+from ..aggregators.grid import GridAggregator
+from ..aggregators.restrictions import Constrained, Lipschitz, Mirrored, Restriction, Symmetric
 from ..errors import InputError
 from ..game.best_response import best_responder
 from ..game.finite_game import FiniteGame, finite_game
-from ..game.losses import Loss, get_loss
+from ..game.losses import ConvexLoss, Loss, get_loss
+from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily
 from ..structures.finite import FiniteFamily
 from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
 from .multiplicative_weights import MultiplicativeWeights, State
@@ -21,16 +25,21 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from ..game.response import Responder
 
 METHODS = ("multiplicative-weights",)
 CHECKPOINT_SECONDS = 20.0
+LIGHT = 1e-6
+"""Structures with less than this share of the largest weight are left out of the mixture that is returned."""
+
 TRACE_DENSITY = 1000
 """The trace keeps every round up to this one, then about this many for each doubling."""
 
 
 def solve(
-    family: FiniteFamily,
+    family: FiniteFamily | ConditionallyIndependent,
     *,
     tolerance: float = 1e-6,
     loss: str | Loss = "square",
@@ -59,15 +68,15 @@ def solve(
     >>> solution.gap <= 1e-6
     True
     """
-    if not isinstance(family, FiniteFamily):
-        raise InputError(f"family must be a FiniteFamily; it is {type(family).__name__}.")
+    if not isinstance(family, (FiniteFamily, ConditionallyIndependent)):
+        raise InputError(f"family must be a FiniteFamily or ConditionallyIndependent; it is {type(family).__name__}.")
     checks.choice("method", method, METHODS)
     checks.number("tolerance", tolerance, least=0)
     checks.whole("rounds", rounds, least=1)
     limits = list(restrictions)
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
-    game = finite_game(family, get_loss(loss), paradigm, limits)
+    structures, game = _game(family, get_loss(loss), paradigm, limits)
     solver = MultiplicativeWeights(epsilon)
     last = rounds if epsilon is None else solver.theory_rounds(game)
     responder = best_responder(game)
@@ -76,7 +85,7 @@ def solve(
         "mode": "practical" if epsilon is None else "theory",
         "loss": game.loss.name,
         "paradigm": paradigm,
-        "report": family.report.name,
+        "report": game.family.report.name,
         "restrictions": [_describe(limit) for limit in limits],
         "tolerance": tolerance,
         "epsilon": epsilon,
@@ -111,7 +120,26 @@ def solve(
             save_checkpoint(checkpoint, state, trace, problem)
     assert state is not None
     assert stopped is not None
-    return _solution(game, responder, state, trace, stopped, settings)
+    return _solution(family, structures, game, responder, state, trace, stopped, settings)
+
+
+def _game(
+    family: FiniteFamily | ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
+) -> tuple[FiniteFamily | EnumeratedFamily, FiniteGame]:
+    """The structures one by one, and the game on them; where symmetry allows, one of those that it makes equal.
+
+    The square and the log loss and the Lipschitz and monotone tables are symmetric in agents and states, so some
+    optimal table is as well [Guo2024, lem:symmetry]. What users state need not be.
+    """
+    if isinstance(family, FiniteFamily):
+        return family, finite_game(family, loss, paradigm, limits)
+    own = isinstance(loss, ConvexLoss) or any(isinstance(limit, Constrained) for limit in limits)
+    bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
+    if own or (bound and family.agents > 2):
+        enumerated = family.enumerate(pruned=False)
+        return enumerated, finite_game(enumerated.flat, loss, paradigm, limits)
+    enumerated = family.enumerate(pruned=True)
+    return enumerated, finite_game(enumerated.flat, loss, paradigm, [*limits, Symmetric(), Mirrored()])
 
 
 def _stop(state: State, tolerance: float, epsilon: float | None, last: int) -> Stopped | None:
@@ -130,6 +158,8 @@ def _record(trace: list[TracePoint], state: State, seconds: float) -> None:
 
 
 def _solution(
+    family: FiniteFamily | ConditionallyIndependent,
+    structures: FiniteFamily | EnumeratedFamily,
     game: FiniteGame,
     responder: Responder,
     state: State,
@@ -138,8 +168,10 @@ def _solution(
     settings: dict[str, Any],
 ) -> Solution:
     """The best table and the best mixture so far, with their bounds computed anew."""
-    weights = checks.frozen(state.lower_weights / math.fsum(state.lower_weights))
-    least = responder(game.masses(weights)).least
+    weights, lower = _trimmed(game, responder, state)
+    table = game.aggregator(state.upper_table)
+    on_grid = isinstance(family, ConditionallyIndependent)
+    shape = (len(family.report_grid),) * family.agents if isinstance(family, ConditionallyIndependent) else ()
     guarantee = None
     if settings["mode"] == "theory":
         guarantee = {
@@ -149,10 +181,10 @@ def _solution(
             "says": f"upper is at most {settings['epsilon']:g} above the value of the game",
         }
     return Solution(
-        family=game.family,
-        aggregator=game.aggregator(state.upper_table),
-        mixture=Mixture(game.family, weights),
-        lower=float(least - weights @ game.offset),
+        family=family,
+        aggregator=GridAggregator(table.forecasts.reshape(shape)) if on_grid else table,
+        mixture=Mixture(structures, checks.frozen(weights)),
+        lower=lower,
         upper=float(game.payoffs(state.upper_table).max()),
         rounds=state.round,
         seconds=trace[-1].seconds,
@@ -161,6 +193,20 @@ def _solution(
         settings=settings,
         guarantee=guarantee,
     )
+
+
+def _trimmed(game: FiniteGame, responder: Responder, state: State) -> tuple[NDArray[np.float64], float]:
+    """The best mixture without the structures that hardly weigh, unless that costs a thousandth of the gap."""
+
+    def value(weights: NDArray[np.float64]) -> float:
+        return float(responder(game.masses(weights)).least - weights @ game.offset)
+
+    whole = state.lower_weights / math.fsum(state.lower_weights)
+    lower = value(whole)
+    heavy = np.where(whole >= LIGHT * whole.max(), whole, 0.0)
+    heavy /= math.fsum(heavy)
+    trimmed = value(heavy)
+    return (heavy, trimmed) if trimmed >= lower - 1e-3 * max(state.upper - lower, 0.0) else (whole, lower)
 
 
 def _describe(restriction: Restriction) -> str:

@@ -193,7 +193,7 @@ def _play(game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, ra
 
     def work(number: int, chunk: tuple[int, int]) -> None:
         play_round(
-            *chunk, family.start, game.cell, family.mass, game.scale, game.offset, losses, mean_losses,
+            *chunk, family.start, game.cell, game.mass, game.scale, game.offset, losses, mean_losses,
             log_weights, rate, expected, LARGEST_STEP, new_log_weights, new_weights, masses[number], summary[number],
         )  # fmt: skip
 

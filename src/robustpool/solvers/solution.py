@@ -11,7 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
+    from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily
     from ..structures.finite import FiniteFamily
 
 
@@ -28,13 +30,13 @@ class Stopped(Enum):
 class Mixture:
     """Nature's mixed strategy: a weight for each structure of a family."""
 
-    family: FiniteFamily
+    structures: FiniteFamily | EnumeratedFamily
     weights: NDArray[np.float64]
 
     def heaviest(self, count: int = 10) -> list[tuple[str, float]]:
         """The structures with the largest weights."""
         order = np.argsort(-self.weights, kind="stable")[:count]
-        return [(self.family.name(int(t)), float(self.weights[t])) for t in order if self.weights[t] > 0]
+        return [(self.structures.name(int(t)), float(self.weights[t])) for t in order if self.weights[t] > 0]
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class Solution:
     payoff of any structure against ``aggregator``. Both are computed anew from what is returned.
     """
 
-    family: FiniteFamily
-    aggregator: TableAggregator
+    family: FiniteFamily | ConditionallyIndependent
+    aggregator: TableAggregator | GridAggregator
     mixture: Mixture
     lower: float
     upper: float

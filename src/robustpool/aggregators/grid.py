@@ -1,0 +1,91 @@
+"""An aggregator as a table on a uniform grid of reports, interpolated between them [Guo2024, lem:lipbestresponsecomp]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import checks
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class GridAggregator:
+    """f at the reports (k_1/N, ..., k_n/N), multilinear in between; two states.
+
+    With alpha_i the place of x_i between its neighbours on the grid, f(x) is the mean of the 2^n corner values with the
+    weights prod alpha_i or 1 - alpha_i. If neighbours on the grid differ by at most L/N, f is L-Lipschitz in the 1-norm.
+
+    >>> f = GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
+    >>> f([[0.2, 0.4], [1.0, 0.0]])
+    array([0.3, 0.5])
+    """
+
+    values: NDArray[np.float64]  # (N + 1, ..., N + 1), an axis for each agent
+
+    def __post_init__(self) -> None:
+        """Copy and check the table."""
+        values = checks.real_array("values", self.values)
+        if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
+            raise InputError(f"a grid needs the shape (N + 1, ..., N + 1) with N >= 1; the shape is {values.shape}.")
+        bad = ~((values >= 0) & (values <= 1))
+        if bad.any():
+            where = np.argwhere(bad)[0]
+            raise InputError(
+                f"forecast must lie in [0, 1]; values{checks.place(where)} is {values[tuple(where)]:g} "
+                f"({bad.sum()} of {values.size} entries)."
+            )
+        object.__setattr__(self, "values", checks.frozen(values))
+
+    @property
+    def agents(self) -> int:
+        """The number of agents."""
+        return self.values.ndim
+
+    @property
+    def resolution(self) -> int:
+        """N."""
+        return self.values.shape[0] - 1
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant in the 1-norm: N times the largest step between neighbours."""
+        return self.resolution * max(float(np.abs(np.diff(self.values, axis=a)).max()) for a in range(self.agents))
+
+    def __call__(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """The forecasts for reports: (m, n) -> (m,); NaN for a row without answers."""
+        x = np.asarray(reports, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != self.agents:
+            raise InputError(f"reports must have the shape (m, {self.agents}); the shape is {x.shape}.")
+        missing = np.isnan(x)
+        partly = missing.any(axis=1) & ~missing.all(axis=1)
+        if partly.any():
+            row = int(np.argmax(partly))
+            raise InputError(
+                f"this design needs {self.agents} answers a row; row {row} has {self.agents - missing[row].sum()} "
+                f"({partly.sum()} of {len(x)} rows have too few)."
+            )
+        bad = ~((x >= 0) & (x <= 1)) & ~missing
+        if bad.any():
+            where = np.argwhere(bad)[0]
+            raise InputError(f"report must lie in [0, 1]; reports{checks.place(where)} is {x[tuple(where)]:g}.")
+        parts = [self._interpolate(x[first : first + ROWS_AT_ONCE]) for first in range(0, len(x), ROWS_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _interpolate(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        scaled = self.resolution * np.nan_to_num(x)
+        cell = np.minimum(scaled.astype(np.int64), self.resolution - 1)
+        alpha = scaled - cell
+        total = np.zeros(len(x))
+        for corner in product((0, 1), repeat=self.agents):
+            weight = np.prod(np.where(corner, alpha, 1.0 - alpha), axis=1)
+            total += weight * self.values[tuple((cell + corner).T)]
+        return np.where(np.isnan(x[:, 0]), np.nan, np.clip(total, 0.0, 1.0))

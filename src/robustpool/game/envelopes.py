@@ -1,0 +1,108 @@
+"""Compiled: nature's exact best response to a table of two agents, one prior at a time (see ``nature``).
+
+For a fixed prior mu the regret is q_1' A q_2 with A(x_1, x_2) = c (f - g)^2 and c = x_1 x_2 / mu + (1-x_1)(1-x_2) /
+(1-mu): bilinear in the marginal report distributions, which have mean mu. For a pair of reports of agent 1, the best
+answer of agent 2 is the concave envelope, at mu, of y(x_2) = q_low A(low, x_2) + q_high A(high, x_2). Going through all
+pairs of agent 1 is exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def divergence(log_loss, f, g):  # type: ignore[no-untyped-def]
+    """What forecasting f costs more than forecasting the posterior g, given g."""
+    if not log_loss:
+        return (f - g) * (f - g)
+    total = 0.0
+    if g > 0.0:
+        total += g * (math.log(g) - math.log(f)) if f > 0.0 else np.inf
+    if g < 1.0:
+        total += (1.0 - g) * (math.log1p(-g) - math.log1p(-f)) if f < 1.0 else np.inf
+    return total
+
+
+@njit(nogil=True, cache=True)
+def cost_matrix(mu, x, f, log_loss, out):  # type: ignore[no-untyped-def]
+    """out[i, j] = c D(f, g) at the reports x[i], x[j]; 0 at (0, 1), which never comes."""
+    for i in range(len(x)):
+        for j in range(len(x)):
+            p = x[i] * x[j] / mu
+            q = (1.0 - x[i]) * (1.0 - x[j]) / (1.0 - mu)
+            out[i, j] = (p + q) * divergence(log_loss, f[i, j], p / (p + q)) if p + q > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def envelope(mu, x, left, right, y):  # type: ignore[no-untyped-def]
+    """The concave envelope of the points (x, y) at mu, and the two points that hold it up.
+
+    x[:left] < mu < x[right:], and if right > left, x[left] = mu. The envelope is min over slopes of the highest point
+    above the line through (mu, .) with that slope: a convex function of the slope, minimised by Newton steps through
+    the highest points on both sides, which end after finitely many.
+    """
+    best, low, high = -np.inf, left, left
+    if right > left:
+        best = y[left]
+    if left == 0 or right == len(x):
+        return best, low, high
+    i, j = left - 1, right
+    slope = (y[j] - y[i]) / (x[j] - x[i])
+    for _ in range(4 * len(x)):
+        top_i, top_j = i, j
+        for k in range(left):
+            if y[k] - slope * x[k] > y[top_i] - slope * x[top_i]:
+                top_i = k
+        for k in range(right, len(x)):
+            if y[k] - slope * x[k] > y[top_j] - slope * x[top_j]:
+                top_j = k
+        if top_i == i and top_j == j:
+            break
+        i, j = top_i, top_j
+        slope = (y[j] - y[i]) / (x[j] - x[i])
+    value = y[i] + slope * (mu - x[i])
+    if value > best:
+        best, low, high = value, i, j
+    return best, low, high
+
+
+@njit(nogil=True, cache=True)
+def best_pairs(mu, x, costs, found):  # type: ignore[no-untyped-def]
+    """The largest q_1' costs q_2 at a prior strictly between 0 and 1; its reports go to found = low, high, low, high."""
+    left = np.searchsorted(x, mu, side="left")
+    right = np.searchsorted(x, mu, side="right")
+    best, slope = -np.inf, 0.0
+    y = np.empty(len(x))
+    for i in range(left):
+        for j in range(right, len(x)):
+            share = (mu - x[i]) / (x[j] - x[i])
+            top = -np.inf  # no envelope at mu is higher than the highest point above a line of any slope
+            for k in range(len(x)):
+                y[k] = (1.0 - share) * costs[i, k] + share * costs[j, k]
+                top = max(top, y[k] - slope * (x[k] - mu))
+            if top <= best:
+                continue
+            value, low, high = envelope(mu, x, left, right, y)
+            slope = (y[high] - y[low]) / (x[high] - x[low]) if high > low else 0.0
+            if value > best:
+                best = value
+                found[0], found[1], found[2], found[3] = i, j, low, high
+    if right > left:
+        value, low, high = envelope(mu, x, left, right, costs[left])
+        if value > best:
+            best = value
+            found[0], found[1], found[2], found[3] = left, left, low, high
+    return best
+
+
+@njit(nogil=True, cache=True)
+def worst_by_prior(first, last, priors, x, f, log_loss, values, found):  # type: ignore[no-untyped-def]
+    """The worst structure for each of the priors first..last, all strictly between 0 and 1."""
+    costs = np.empty((len(x), len(x)))
+    for t in range(first, last):
+        cost_matrix(priors[t], x, f, log_loss, costs)
+        values[t] = best_pairs(priors[t], x, costs, found[t])

@@ -1,0 +1,106 @@
+"""Nature's best response to a table of forecasts on a grid, for two conditionally independent agents.
+
+Exact for each prior, by concave envelopes instead of enumeration (``envelopes``). With continuous priors, mu is the one
+parameter left: the priors between the best ones are searched by golden sections.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..structures.binary_structure import BinaryStructure
+from .finite_game import THREADS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class NatureResponse:
+    """The worst structure for each prior: ``values[t]`` at ``priors[t]``, reports x[found[t]] = low, high, low, high."""
+
+    x: NDArray[np.float64]
+    priors: NDArray[np.float64]
+    values: NDArray[np.float64]
+    found: NDArray[np.int64]
+
+    @property
+    def value(self) -> float:
+        """The largest regret."""
+        return float(self.values.max())
+
+    def structure(self, number: int | None = None) -> BinaryStructure:
+        """The worst structure, or the worst one of a given prior."""
+        t = int(np.argmax(self.values)) if number is None else number
+        return BinaryStructure(float(self.priors[t]), self.x[self.found[t]].reshape(2, 2))
+
+
+def best_response(
+    x: NDArray[np.float64], f: NDArray[np.float64], priors: NDArray[np.float64], *, loss: str = "square"
+) -> NatureResponse:
+    """The worst structure for each prior, with reports among ``x`` and forecasts ``f[i, j]`` at the reports x[i], x[j].
+
+    Priors are strictly between 0 and 1. The loss is square or log.
+
+    >>> x = np.array([0.0, 0.5, 1.0])
+    >>> mean = (x[:, None] + x) / 2
+    >>> best_response(x, mean, np.array([0.5])).value     # one agent knows the state, the other nothing
+    0.0625
+    """
+    from .envelopes import worst_by_prior
+
+    values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
+    order = np.argsort(np.abs(priors - 0.5), kind="stable")  # the dear ones first, dealt out evenly
+    parts = [order[k :: 4 * THREADS] for k in range(4 * THREADS)] if len(priors) > 1 else [order]
+    table = np.ascontiguousarray(f, dtype=np.float64)
+
+    def work(part: NDArray[Any]) -> None:
+        part_values, part_found = np.empty(len(part)), np.zeros((len(part), 4), dtype=np.int64)
+        worst_by_prior(0, len(part), priors[part], x, table, loss == "log", part_values, part_found)
+        values[part], found[part] = part_values, part_found
+
+    if len(x) ** 3 * len(priors) < 1e6:
+        for part in parts:
+            work(part)
+    else:
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(work, parts))
+    return NatureResponse(x, priors, values, found)
+
+
+def best_response_any_prior(
+    x: NDArray[np.float64], f: NDArray[np.float64], *, loss: str = "square", starts: int | None = None
+) -> NatureResponse:
+    """The same over all priors strictly between 0 and 1: the best of a fine grid, then golden sections around its peaks.
+
+    The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
+    result is found, not proved.
+    """
+    count = starts or max(200, 8 * len(x))
+    priors = np.unique(
+        np.concatenate((np.arange(1, count) / count, 10.0 ** np.arange(-9, -2), 1 - 10.0 ** np.arange(-9, -2)))
+    )
+    coarse = best_response(x, f, priors, loss=loss)
+    padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
+    peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+    peaks = peaks[np.argsort(-coarse.values[peaks], kind="stable")][:16]
+    low = priors[np.maximum(peaks - 1, 0)] * np.where(peaks == 0, 1e-3, 1.0)
+    high = priors[np.minimum(peaks + 1, len(priors) - 1)]
+    for _ in range(60):
+        one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        values = best_response(x, f, np.concatenate((one, other)), loss=loss).values
+        better = values[: len(peaks)] >= values[len(peaks) :]
+        low, high = np.where(better, low, one), np.where(better, other, high)
+    fine = best_response(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss)
+    return NatureResponse(
+        x,
+        np.concatenate((coarse.priors, fine.priors)),
+        np.concatenate((coarse.values, fine.values)),
+        np.concatenate((coarse.found, fine.found)),
+    )

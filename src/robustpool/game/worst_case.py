@@ -1,0 +1,204 @@
+"""The structure that hurts an aggregator most, by search: what it returns is found, never proved.
+
+Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``nature``), then
+many local searches from its best structures, over continuous reports and priors. More agents: local searches from
+structures drawn at random and from those in which all agents are alike. A local search moves all its starts at once, so
+the aggregator is called with large arrays.
+
+A structure is searched in the coordinates logit mu, u_i = low_i / mu and v_i = (1 - high_i) / (1 - mu), in which every
+point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1e-9 are as easy as others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..structures.binary_structure import BinaryStructure
+from ..structures.conditionally_independent import ConditionallyIndependent
+from ..structures.finite import FiniteFamily
+from .losses import Log, Loss, Square, get_loss
+from .nature import NatureResponse, best_response, best_response_any_prior
+from .regret import Aggregator, forecasts_of, regrets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LARGEST_LOGIT = 21.0  # priors from 1e-9 to 1 - 1e-9
+STARTS = 24
+STEPS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCase:
+    """A structure and the aggregator's regret on it: the worst that a search found, not a bound."""
+
+    regret: float
+    structure: BinaryStructure | int  # of a finite family: the number of the structure
+    proved: bool = False
+
+
+def worst_case(
+    aggregator: Aggregator,
+    family: ConditionallyIndependent | FiniteFamily | None = None,
+    *,
+    loss: str | Loss = "square",
+    rng: int | np.random.Generator = 0,
+) -> WorstCase:
+    """Search for the structure with the largest additive regret: of two independent agents, unless a family is given.
+
+    A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through.
+
+    >>> found = worst_case(lambda x: x.mean(axis=1))
+    >>> round(found.regret, 6), found.structure.prior
+    (0.0625, 0.5)
+    """
+    chosen = get_loss(loss)
+    if isinstance(family, FiniteFamily):
+        values = regrets(aggregator, family, loss=chosen)
+        return WorstCase(float(values.max()), int(values.argmax()))
+    if not isinstance(chosen, (Square, Log)):
+        raise UnsupportedError(
+            f"the worst case is searched under the square and the log loss, not under {chosen.name!r}."
+        )
+    family = ConditionallyIndependent(2, None, None) if family is None else family
+    if family.reports is not None and family.agents == 2:
+        response = _on_grid(aggregator, family, chosen)
+        return WorstCase(response.value, response.structure())
+    if family.reports is not None or family.priors is not None:
+        raise UnsupportedError(
+            "the worst case on a grid is searched for two agents; leave reports and priors open for more."
+        )
+    return _search(aggregator, family.agents, chosen, np.random.default_rng(rng))
+
+
+def tabulated(aggregator: Aggregator, x: Floats, agents: int = 2) -> Floats:
+    """What an aggregator says on the grid of reports ``x``, shape (len(x), ..., len(x)); 1/2 where 0 meets 1."""
+    profiles = np.stack(np.meshgrid(*[x] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
+    impossible = (profiles == 0).any(axis=1) & (profiles == 1).any(axis=1)
+    said = np.full(len(profiles), 0.5)
+    said[~impossible] = forecasts_of(aggregator, profiles[~impossible], 2)[:, 1]
+    return said.reshape((len(x),) * agents)
+
+
+def _on_grid(aggregator: Aggregator, family: ConditionallyIndependent, loss: Square | Log) -> NatureResponse:
+    f = tabulated(aggregator, family.report_grid)
+    if family.priors is None:
+        return best_response_any_prior(family.report_grid, f, loss=loss.name)
+    return best_response(family.report_grid, f, family.prior_grid[1:-1], loss=loss.name)
+
+
+def _search(aggregator: Aggregator, agents: int, loss: Square | Log, rng: np.random.Generator) -> WorstCase:
+    starts = _grid_starts(aggregator, loss) if agents == 2 else _random_starts(agents, rng)
+    points = _climb(aggregator, starts, loss, rng)
+    values = continuous_regrets(aggregator, points, loss)
+    best = int(np.argmax(values))
+    prior, reports = _decode(points[best : best + 1])
+    structure = BinaryStructure(float(prior[0]), reports[0])
+    return WorstCase(float(values[best]), structure)
+
+
+def _grid_starts(aggregator: Aggregator, loss: Square | Log) -> Floats:
+    """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
+    tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
+    x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails)))
+    priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails)))
+    response = best_response(x, tabulated(aggregator, x), priors, loss=loss.name)
+    best = np.argsort(-response.values, kind="stable")[:STARTS]
+    return _encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))
+
+
+def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
+    """Structures drawn at random; in a third of them all agents are alike, in a third every low report is 0."""
+    points = rng.random((12 * STARTS, 1 + 2 * agents))
+    points[:, 0] = rng.normal(0.0, 2.0, len(points))
+    alike = slice(0, 4 * STARTS)
+    points[alike, 1::2], points[alike, 2::2] = points[alike, 1:2], points[alike, 2:3]
+    points[4 * STARTS : 8 * STARTS, 1::2] = 0.0
+    return points
+
+
+def _climb(aggregator: Aggregator, points: Floats, loss: Square | Log, rng: np.random.Generator) -> Floats:
+    """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
+    count, size = points.shape
+    step = np.full(count, 0.25)
+    values = continuous_regrets(aggregator, points, loss)
+    for turn in range(STEPS):
+        axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
+        moves = np.concatenate((axes, -axes))
+        tries = _clipped(points[:, None] + step[:, None, None] * moves[None])
+        found = continuous_regrets(aggregator, tries.reshape(-1, size), loss).reshape(count, -1)
+        best = found.argmax(axis=1)
+        better = found[np.arange(count), best] > values
+        points = np.where(better[:, None], tries[np.arange(count), best], points)
+        values = np.where(better, found[np.arange(count), best], values)
+        step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
+        if turn == STEPS // 8:  # go on from the best ones only
+            keep = np.argsort(-values, kind="stable")[:STARTS]
+            points, values, step, count = points[keep], values[keep], step[keep], len(keep)
+        if (step < 1e-13).all():
+            break
+    return points
+
+
+def continuous_regrets(aggregator: Aggregator, points: Floats, loss: Square | Log) -> Floats:
+    """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,)."""
+    prior, reports = _decode(points)
+    count, agents = reports.shape[:2]
+    low, high = reports[:, :, 0], reports[:, :, 1]
+    spread = np.where(high > low, high - low, 1.0)
+    share = np.where(high > low, (prior[:, None] - low) / spread, 0.5)
+    mass = np.stack((1.0 - prior, prior), axis=1)[:, None]  # (m, profiles, states)
+    profile = np.zeros((count, 1, 0))
+    for agent in range(agents):
+        chance = np.stack((1.0 - share[:, agent], share[:, agent]), axis=1)
+        x = reports[:, agent]
+        given = np.stack((chance * (1 - x) / (1 - prior)[:, None], chance * x / prior[:, None]), axis=2)
+        mass = (mass[:, :, None] * given[:, None]).reshape(count, -1, 2)
+        wider = np.broadcast_to(profile[:, :, None], (*profile.shape[:2], 2, agent))
+        new = np.broadcast_to(x[:, None, :, None], (*profile.shape[:2], 2, 1))
+        profile = np.concatenate((wider, new), axis=3).reshape(count, -1, agent + 1)
+    return _expected_divergence(aggregator, profile, mass, loss)
+
+
+def _expected_divergence(aggregator: Aggregator, profile: Floats, mass: Floats, loss: Square | Log) -> Floats:
+    """sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits."""
+    chance = mass.sum(axis=2)
+    comes = chance > 0
+    f = np.full((*chance.shape, 2), 0.5)
+    f[comes] = forecasts_of(aggregator, profile[comes], 2)
+    g = np.divide(mass, chance[:, :, None], out=np.full(mass.shape, 0.5), where=comes[:, :, None])
+    if isinstance(loss, Square):
+        return np.sum(chance * (f[:, :, 1] - g[:, :, 1]) ** 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(mass > 0, mass * (np.log(g) - np.log(f)), 0.0)
+    return np.asarray(terms.sum(axis=(1, 2)))
+
+
+def _encode(prior: Floats, reports: Floats) -> Floats:
+    """Structures as points: logit mu, then u = low / mu and v = (1 - high) / (1 - mu) of each agent."""
+    u = reports[:, :, 0] / prior[:, None]
+    v = (1 - reports[:, :, 1]) / (1 - prior[:, None])
+    logit = np.log(prior) - np.log1p(-prior)
+    return np.concatenate((logit[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
+
+
+def _decode(points: Floats) -> tuple[Floats, Floats]:
+    """Points as priors (m,) and reports (m, n, 2); low <= mu <= high whatever the rounding."""
+    prior = 1.0 / (1.0 + np.exp(-points[:, 0]))
+    u, v = points[:, 1::2], points[:, 2::2]
+    low = np.minimum(prior[:, None] * u, prior[:, None])
+    high = np.maximum(1.0 - (1.0 - prior[:, None]) * v, prior[:, None])
+    return prior, np.stack((low, high), axis=2)
+
+
+def _clipped(points: Floats) -> Floats:
+    """Points brought back into the box."""
+    points[..., 0] = np.clip(points[..., 0], -LARGEST_LOGIT, LARGEST_LOGIT)
+    points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
+    return points
