@@ -80,7 +80,7 @@ def bayes_risk(masses: tuple[Fraction, ...], loss: str) -> float:
     return -sum(float(m) * np.log(float(m / total)) for m in masses if m > 0)
 
 
-def value(  # noqa: PLR0912 - one programme, written out
+def value(
     joints: list[Any],
     *,
     how: str = "posterior",
@@ -139,4 +139,55 @@ def value(  # noqa: PLR0912 - one programme, written out
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")  # it is still good to 1e-7
         problem.solve(solver=cp.CLARABEL)
     assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
+    return float(problem.value)
+
+
+def independent_structures(
+    N: int, M: int
+) -> list[tuple[Fraction, list[tuple[Fraction, Fraction, Fraction, Fraction]]]]:
+    """Theta^bci_{N,M} for two agents by plain loops: (mu, [(x_1, x_2, Pr[x, 0], Pr[x, 1]), ...])."""
+    found = []
+    for m in range(M + 1):
+        mu = Fraction(m, M)
+        marginals: list[dict[Fraction, Fraction]] = []
+        for low in range(N + 1):
+            for high in range(low, N + 1):
+                a, b = Fraction(low, N), Fraction(high, N)
+                if a < mu < b:
+                    marginals.append({a: (b - mu) / (b - a), b: (mu - a) / (b - a)})
+                elif a == mu == b:
+                    marginals.append({a: Fraction(1)})
+        for one in marginals:
+            for other in marginals:
+                points = []
+                for x, p in one.items():
+                    for z, q in other.items():
+                        with_1 = p * q * x * z / mu if mu > 0 else Fraction(0)
+                        with_0 = p * q * (1 - x) * (1 - z) / (1 - mu) if mu < 1 else Fraction(0)
+                        points.append((x, z, with_0, with_1))
+                found.append((mu, points))
+    return found
+
+
+def independent_value(N: int, M: int, lipschitz: float | None = None) -> float:
+    """The value of the game of two conditionally independent agents, square loss, every structure written out."""
+    structures = independent_structures(N, M)
+    zeros, ones = np.zeros((len(structures), (N + 1) ** 2)), np.zeros((len(structures), (N + 1) ** 2))
+    omniscient = np.zeros(len(structures))
+    for t, (_, points) in enumerate(structures):
+        for x, z, with_0, with_1 in points:
+            cell = int(x * N) * (N + 1) + int(z * N)
+            zeros[t, cell] += float(with_0)
+            ones[t, cell] += float(with_1)
+            if with_0 + with_1 > 0:
+                omniscient[t] += float(with_0 * with_1 / (with_0 + with_1))
+    f, worst = cp.Variable((N + 1) ** 2), cp.Variable()
+    rules = [zeros @ cp.square(f) + ones @ cp.square(1 - f) - omniscient <= worst, f >= 0, f <= 1]
+    if lipschitz is not None:
+        table = cp.reshape(f, (N + 1, N + 1), order="C")
+        rules += [cp.abs(cp.diff(table, axis=0)) <= lipschitz / N, cp.abs(cp.diff(table, axis=1)) <= lipschitz / N]
+    problem = cp.Problem(cp.Minimize(worst), rules)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        problem.solve(solver=cp.CLARABEL)
     return float(problem.value)

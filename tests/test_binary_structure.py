@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robustpool.checks import open_unit, unit_array
 from robustpool.errors import InputError
-from robustpool.structures.binary_structure import BinaryStructure, omniscient_posterior, open_unit, unit_array
+from robustpool.structures.binary_structure import BinaryStructure, omniscient_posterior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,9 +173,9 @@ def test_probabilities_to_reports_and_back(mu: float, pairs: list[tuple[float, f
 
 def test_a_hair_of_information_does_not_break_the_order() -> None:
     """Signals that differ by rounding give reports that rounding would put on the wrong side of the prior."""
-    for mu in np.random.default_rng(0).uniform(size=2000):
-        structure = BinaryStructure.from_probabilities(mu, [0.1 + 0.2], [0.3])
-        assert structure.reports == pytest.approx(np.full((1, 2), mu))
+    for mu in np.random.default_rng(0).uniform(size=1000):
+        structure = BinaryStructure.from_probabilities(mu, [0.1 + 0.2, 0.3, 0.8, 0.9], [0.3, 0.1 + 0.2, 0.9 - 0.1, 0.9])
+        assert structure.reports == pytest.approx(np.full((4, 2), mu))
 
 
 # ------------------------------------------------------------------------------------------------------------- corners

@@ -154,10 +154,11 @@ BAD = [
     (["aggregate", "0.7", "55%"], "report 2 must be a number; it is '55%'; write 0.55."),
     (["aggregate", "0.7", "0.6", "--rule", "magic"], "rule must be one of minimax, mean,"),
     (["aggregate", "0.7", "0.6", "--rule", "none.json"], "the design file 'none.json' does not exist."),
-    (["aggregate", "0.1,0.9", "0.2,0.8"], "reports with commas need a design file as --rule; it is 'minimax'."),
+    (["aggregate", "0,7", "0.6"], "report 1 must be a number; it is '0,7'; write 0.7."),
+    (["aggregate", "-0.1", "0.6"], "probability must lie in [0, 1]; entry 0 is -0.1"),
+    (["aggregate", "1/0", "0.6"], "report 1 must be a number; it is '1/0'."),
     (["aggregate", "0.1", "0.9", "--rule", "d.json", "--clip", "0.1"], "clip is for rules"),
     (["aggregate", "0.1", "--clip", "0.7"], "clip must lie in [0, 0.5); it is 0.7."),
-    (["design"], "Missing option '--family'"),
     (["design", "--family", "none.json"], "the family file 'none.json' does not exist."),
     (["design", "--family", "bad.json"], "'bad.json': probabilities must sum to 1; structures[0].joint sums to 0.9."),
     (["design", "--family", "text.json"], "'text.json' is not JSON"),
@@ -167,8 +168,29 @@ BAD = [
     ),
     (["design", "--family", WEATHER, "--lipschitz", "abc"], "it is 'abc'."),
     (["design", "--family", WEATHER, "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
-    (["design", "--family", WEATHER, "--out", "no-folder-file/x.json"], "'no-folder-file/x.json' cannot be written"),
-    (["design", "--family", WEATHER, "--out", "."], "--out must be a file; '.' is a folder."),
+    (
+        ["design", "--family", WEATHER, "--out", "no-folder-file/x.json"],
+        "'no-folder-file/x.json' cannot be written: 'no-folder-file' is not a folder",
+    ),
+    (["design", "--family", WEATHER, "--out", "."], "'.' cannot be written: it is not a regular file."),
+    (["design", "--family", "family.json", "--out", "family.json"], "--out must not be the family file 'family.json'"),
+    (
+        ["design", "--family", WEATHER, "--out", "text.json"],
+        "--out must be a new file or a design; 'text.json' is neither.",
+    ),
+    (["design", "--family", WEATHER, "--out", "/dev/null"], "'/dev/null' cannot be written: it is not a regular file."),
+    (["design", "--family", WEATHER, "--epsilon", "0.1", "--rounds", "5"], "give rounds or epsilon, not both"),
+    (["design", "--reports", "0"], "reports must be a whole number, at least 1; it is 0."),
+    (["design", "--priors", "1"], "priors must be a whole number, at least 2; it is 1."),
+    (["design", "--reports", "400", "--priors", "4000"], "GB of memory"),
+    (["worst-case", "magic"], "rule must be one of minimax, mean,"),
+    (["worst-case", "mean", "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
+    (["lipschitz-curve", "--constants", "1,x"], "--constants must be numbers with commas; it is '1,x'."),
+    (
+        ["lipschitz-curve", "--constants", "0"],
+        "the Lipschitz constant must be a finite number, greater than 0; it is 0.0.",
+    ),
+    (["plan", "--epsilon", "0.1"], "reports"),
     (
         ["design", "--family", WEATHER, "--resume"],
         "there is nothing to resume; 'design.json.checkpoint.npz' does not exist.",
@@ -192,6 +214,7 @@ def test_bad_input_gets_one_sentence_status_2_and_no_file(arguments: list[str], 
         '{"format": "robustpool-family/1", "states": ["a", "b"], "agents": ["x"], "structures": [{"joint": [[0.5], [0.4]]}]}'
     )
     (tmp_path / "text.json").write_text("not json")
+    (tmp_path / "family.json").write_text(Path(WEATHER).read_text())
     (tmp_path / "no-folder-file").write_text("")
     (tmp_path / "d.json").write_text("")
     before = sorted(tmp_path.rglob("*"))
@@ -204,7 +227,9 @@ def test_bad_input_gets_one_sentence_status_2_and_no_file(arguments: list[str], 
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("command", ["aggregate", "rules", "design", "random-family"])
+@pytest.mark.parametrize(
+    "command", ["aggregate", "rules", "design", "worst-case", "plan", "lipschitz-curve", "random-family"]
+)
 def test_help_has_an_example(command: str) -> None:
     done = run(command, "--help")
     assert done.returncode == 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robustpool as rp
-from robustpool.artefact import content_hash
+from robustpool.aggregators.design import content_hash
 from robustpool.structures.family_file import EXAMPLES, family_from_json
 from robustpool.structures.random_families import random_joints
 
@@ -64,6 +64,10 @@ BAD: list[tuple[Any, str, bool]] = [  # data, message, whether the schema can se
     (with_joint([[[0.5, 0.5], [0]], [[0, 0], [0, 0]]]), r"\.joint must be a full array: every list of signals of an agent needs the same length\.", False),
     (with_joint([[[0.5, 0.5]], []]), r"\.joint\[1\] must not be empty\.", True),
     (with_joint([[[0.5, 0.5]]]), r"\.joint must have one list for each of the 2 states; it has 1\.", False),
+    (with_joint([[[0.0, 0.0], [0, 0]], [[0, 0], [0, True]]]), r"\.joint\[1\]\[1\]\[1\] must be a number; it is a truth value\.", True),
+    (with_joint([[[1.0, 0.0], [0, 0]], [[0, 0], [0, None]]]), r"\.joint\[1\]\[1\]\[1\] must be a number; it is a null\.", True),
+    (with_joint([[["1e1000000000", 0.2], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint\[0\]\[0\]\[0\] must be a number or a fraction", True),
+    (with_joint([[[10**400, 0.2], [0, 0]], [[0, 0], [0, 0]]]), r"\.joint\[0\]\[0\]\[0\] must be a finite number; it is 10000000000000000000\.", True),
     (with_joint(0.5), r"\.joint must have 3 more levels of lists .*; it is a number\.", True),
 ]  # fmt: skip
 
@@ -98,6 +102,8 @@ def test_the_schema_takes_what_the_reader_takes() -> None:
         (b"{", r"is not JSON: Expecting property name enclosed in double quotes at line 1, column 2\."),
         (b"", r"is not JSON: Expecting value at line 1, column 1\."),
         (b"\xff\xfe\x00", r"cannot be read"),
+        (b'{"format": ' + b"7" * 5000 + b"}", r"is not a family \(Exceeds the limit"),
+        (b'{"format": "robustpool-design/1"}', r"this is a design, not a family"),
         (b"[" * 200_000, r"nested too deeply|is not JSON"),
     ],
 )
@@ -132,6 +138,8 @@ def test_save_and_load_are_inverse(tmp_path: Path) -> None:
     assert family.names[3] == "s3"
     with pytest.raises(rp.InputError, match="a family must have at least one structure; it is empty"):
         rp.save_family([], tmp_path / "family.json")
+    with pytest.raises(rp.InputError, match="save_family takes the list of structures; it got a FiniteFamily"):
+        rp.save_family(family, tmp_path / "family.json")  # type: ignore[arg-type]
 
 
 def test_designs_come_back_as_they_were(tmp_path: Path) -> None:
@@ -165,6 +173,16 @@ def test_a_design_that_was_changed_is_refused(tmp_path: Path) -> None:
         rp.load_design(file)
     with pytest.raises(rp.InputError, match=r"the design file .* does not exist"):
         rp.load_design(tmp_path / "none.json")
+
+
+def test_links_are_followed_and_devices_left_alone(tmp_path: Path) -> None:
+    solution = rp.solve(rp.random_family(5, rng=1))
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    rp.save_design(solution, tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert rp.load_design(tmp_path / "real.json").upper == solution.upper
+    with pytest.raises(rp.InputError, match="'/dev/null' cannot be written: it is not a regular file"):
+        rp.save_design(solution, "/dev/null")
 
 
 def test_the_hash_can_be_recomputed_by_anyone(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from robustpool.aggregators.rules import RULES, get_rule
+from robustpool.aggregators.table import TableAggregator
 from robustpool.errors import InputError
 from robustpool.forecasts import ContradictionWarning, aggregate
 
@@ -147,7 +148,14 @@ def test_clip_is_a_number(clip: float) -> None:
 # ------------------------------------------------------------------------------------------------------ contradictions
 
 
-@pytest.mark.parametrize("rule", [*NAMES, lambda reports: np.full(len(reports), 0.9)])
+def test_a_function_of_yours_says_what_it_says_about_0_and_1() -> None:
+    """The convention is that of the named rules; to a design on decisions, 0 and 1 are just two votes."""
+    assert aggregate([0.0, 1.0, 0.9], lambda reports: reports.mean(axis=1)) == pytest.approx(19 / 30)
+    design = TableAggregator(np.array([[[0.0], [1.0]]]), np.array([0.3]))
+    assert aggregate([0, 1], design) == 0.3
+
+
+@pytest.mark.parametrize("rule", NAMES)
 def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
     table = [[0.3, 0.4], [0.0, 1.0], [1.0, 0.0]]
     with pytest.warns(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 GROUPS = (
-    "errors __version__ | checks numerics | structures aggregators | game | solvers certificates | artefact forecasts"
+    "errors __version__ | checks numerics files | structures aggregators | game planning | solvers certificates | artefact forecasts"
     " | estimator evaluation | plots | web cli | __main__ __init__"
 )
 LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}

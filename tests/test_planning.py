@@ -107,10 +107,10 @@ def test_the_sentences() -> None:
         "1/M with N = 20 and M = 3.4 x 10^21: 6.6 x 10^26 structures, T = 6.2 x 10^7 rounds, 4.1 x 10^34 regrets. At a billion "
         "regrets a second that is 1.3 x 10^18 years: not on this planet."
     )
-    assert "`robustpool design --reports 20 --priors continuous --tolerance 0.01`" in asked.practical
+    assert "`robustpool design --reports 20 --priors 400 --tolerance 0.01`" in asked.practical
     smooth = plan(0.01, lipschitz=2.5)
     assert "[Guo2024, Theorem 6.1]" in smooth.sentence
-    assert "`robustpool design --lipschitz 2.5 --nature continuous --tolerance 0.01`" in smooth.practical
+    assert "`robustpool design --lipschitz 2.5 --reports 20 --priors 400 --tolerance 0.01`" in smooth.practical
 
 
 def test_the_least_that_can_be_asked_for_takes_months() -> None:

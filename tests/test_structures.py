@@ -152,6 +152,32 @@ def test_custom_reports_are_checked() -> None:
         report_format("gut feeling")
 
 
+def test_custom_reports_see_the_structure_as_it_was_given() -> None:
+    """Its name, and in messages its number in the family, not in a group of the same shape."""
+    by_name = lambda agent, signal, structure: float(structure.name == "odd")  # noqa: ARG005
+    even, odd = (
+        rp.InformationStructure([[0.5], [0.5]], "even"),
+        rp.InformationStructure([[0.2, 0.3], [0.1, 0.4]], "odd"),
+    )
+    family = FiniteFamily.from_structures([even, odd, even], report=by_name)
+    assert family.profiles[family.profile, 0].tolist() == [0.0, 1.0, 1.0, 0.0]
+    bad = named("bad", lambda agent, signal, structure: np.nan if structure.name == "odd" else 0.0)  # noqa: ARG005
+    with pytest.raises(
+        rp.InputError, match="the report of custom:bad for structure 1, agent 0, signal 0 must be finite"
+    ):
+        FiniteFamily.from_structures([even, odd], report=bad)
+    with pytest.raises(rp.InputError, match=r"custom:short must take \(agent, signal, structure\); for structure 0"):
+        FiniteFamily.from_structures([even], report=named("short", lambda signal: 0.5))  # noqa: ARG005
+
+
+def test_aggregators_have_names() -> None:
+    structure = rp.InformationStructure([[0.5, 0.0], [0.0, 0.5]])
+    assert rp.regret("mean", structure) == rp.regret(rp.get_rule("mean"), structure) == 0
+    assert rp.worst_case("mean").regret == pytest.approx(1 / 16)
+    with pytest.raises(rp.InputError, match="rule must be the name of a rule, a design file or a callable; it is 3"):
+        rp.regret(3, structure)  # type: ignore[arg-type]
+
+
 def named(name: str, function: Any) -> Any:
     function.__name__ = name
     return function
@@ -257,9 +283,9 @@ def test_tables_refuse_profiles_that_they_do_not_know() -> None:
         rp.InputError, match=r"row 1 is \(0\.123, 0\.5\), the nearest profile is \(0, 0\.5\) \(1 of 2 rows are none\)"
     ):
         solution.aggregator([[0.5, 0.5], [0.123, 0.5]])
-    with pytest.raises(rp.InputError, match=r"reports must have the shape \(m, 2\); the shape is \(1, 3\)"):
+    with pytest.raises(rp.InputError, match=r"this design is for 2 agents; there are 3 reports"):
         solution.aggregator([[0.5, 0.5, 0.5]])
-    with pytest.raises(rp.InputError, match=r"row 0 is \(nan, 0\.5\)"):
+    with pytest.raises(rp.InputError, match=r"this design needs a report of every agent; row 0 lacks one"):
         solution.aggregator([[np.nan, 0.5]])
     assert solution.aggregator([[0.1 + 0.2 + 0.2, 1 - 0.5]]).tolist() == solution.aggregator([[0.5, 0.5]]).tolist()
     with pytest.raises(rp.InputError, match=r"forecast must lie in \[0, 1\]; the table has 0 and 2"):

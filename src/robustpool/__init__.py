@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from .aggregators.design import Design as Design
+    from .aggregators.design import as_aggregator as as_aggregator
+    from .aggregators.design import load_design as load_design
     from .aggregators.grid import GridAggregator as GridAggregator
     from .aggregators.restrictions import Constrained as Constrained
     from .aggregators.restrictions import Lipschitz as Lipschitz
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from .aggregators.restrictions import Symmetric as Symmetric
     from .aggregators.rules import get_rule as get_rule
     from .aggregators.table import TableAggregator as TableAggregator
-    from .artefact import load_design as load_design
     from .artefact import save_design as save_design
     from .errors import InputError as InputError
     from .errors import RobustpoolError as RobustpoolError
@@ -47,11 +49,12 @@ if TYPE_CHECKING:
 
 # Where each public name lives; imported on first use, so that `import robustpool` costs nothing.
 _HOMES = {
+    "aggregators.design": ("Design", "as_aggregator", "load_design"),
     "aggregators.grid": ("GridAggregator",),
     "aggregators.restrictions": ("Constrained", "Lipschitz", "Mirrored", "Monotone", "Symmetric"),
     "aggregators.rules": ("get_rule",),
     "aggregators.table": ("TableAggregator",),
-    "artefact": ("load_design", "save_design"),
+    "artefact": ("save_design",),
     "errors": ("InputError", "RobustpoolError", "SolverError", "UnsupportedError"),
     "forecasts": ("ContradictionWarning", "aggregate"),
     "game.losses": ("ConvexLoss",),

@@ -108,14 +108,44 @@ def number(
     return result
 
 
-def whole(name: str, value: object, *, least: int) -> int:
-    """A whole number that is at least ``least``.
+def open_unit(name: str, value: float) -> float:
+    """A number strictly between 0 and 1.
+
+    >>> open_unit("prior", 0.3)
+    0.3
+    """
+    inner = number(name, value)
+    if not 0 < inner < 1:
+        raise InputError(f"{name} must lie strictly between 0 and 1; it is {inner!r}.")
+    return inner
+
+
+def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A float64 copy of an array of probabilities.
+
+    >>> unit_array("reports", [[0, 1]])
+    array([[0., 1.]])
+    """
+    array = real_array(name, values)
+    bad = ~((array >= 0) & (array <= 1))
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        raise InputError(
+            f"{name} must lie in [0, 1]; {name}{place(where)} is {array[tuple(where)]:g} "
+            f"({bad.sum()} of {array.size} entries)."
+        )
+    return array
+
+
+def whole(name: str, value: object, *, least: int, most: int | None = None) -> int:
+    """A whole number that is at least ``least``, and at most ``most`` if that is given.
 
     >>> whole("structures", 3, least=1)
     3
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not value >= least:
-        raise InputError(f"{name} must be a whole number, at least {least}; it is {value!r}.")
+    rule = f"at least {least}" + (f" and at most {most}" if most is not None else "")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= (most or value):
+        raise InputError(f"{name} must be a whole number, {rule}; it is {value!r}.")
     return int(value)
 
 

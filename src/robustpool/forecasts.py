@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
-from os import PathLike
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import checks
+from .aggregators.design import AnyAggregator, as_aggregator
 from .aggregators.pools import FloatArray, answers, contradictory
-from .aggregators.rules import get_rule
+from .aggregators.rules import Rule
 from .errors import InputError
 
-Aggregator: TypeAlias = Callable[[FloatArray], npt.ArrayLike]
-"""Any callable from reports of shape (m, n) to forecasts of shape (m,)."""
-
-RuleLike: TypeAlias = str | PathLike[str] | Aggregator
-"""The name of a rule, a design file, or an aggregator."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class ContradictionWarning(UserWarning):
@@ -29,17 +25,17 @@ class ContradictionWarning(UserWarning):
 
 
 @overload
-def aggregate(probabilities: Sequence[float], rule: RuleLike = ..., *, clip: float | None = ...) -> float: ...
+def aggregate(probabilities: Sequence[float], rule: AnyAggregator = ..., *, clip: float | None = ...) -> float: ...
 @overload
 def aggregate(
-    probabilities: Sequence[Sequence[float]], rule: RuleLike = ..., *, clip: float | None = ...
+    probabilities: Sequence[Sequence[float]], rule: AnyAggregator = ..., *, clip: float | None = ...
 ) -> FloatArray: ...
 @overload
 def aggregate(
-    probabilities: npt.ArrayLike, rule: RuleLike = ..., *, clip: float | None = ...
+    probabilities: npt.ArrayLike, rule: AnyAggregator = ..., *, clip: float | None = ...
 ) -> float | FloatArray: ...
 def aggregate(
-    probabilities: npt.ArrayLike, rule: RuleLike = "minimax", *, clip: float | None = None
+    probabilities: npt.ArrayLike, rule: AnyAggregator = "minimax", *, clip: float | None = None
 ) -> float | FloatArray:
     """Combine the agents' probabilities into one forecast for each question.
 
@@ -65,32 +61,23 @@ def aggregate(
         If a number lies outside [0, 1], the shape is another one, the rule is not known, or a callable answers with
         something else than m probabilities.
 
+    Examples
+    --------
     >>> round(aggregate([0.7, 0.7], rule="product"), 4)
     0.8448
     >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]).round(4)
     array([0.8761, 0.    , 0.6   ])
     """
     values = _probabilities(probabilities)
+    if len(values) == 0:
+        return np.zeros(0)
     reports = np.atleast_2d(values if clip is None else _clipped(values, clip))
+    aggregator = as_aggregator(rule)
+    forecasts = _forecasts(aggregator(reports), usual=answers(reports) > 0)
     at_odds = contradictory(reports)
-    forecasts = _forecasts(as_aggregator(rule)(reports), usual=(answers(reports) > 0) & ~at_odds)
-    forecasts[at_odds] = 0.5
-    if at_odds.any():
+    if isinstance(aggregator, Rule) and at_odds.any():  # rules say 0.5 there; a design or a function says what it says
         warnings.warn(_contradictions(at_odds), ContradictionWarning, stacklevel=2)
     return float(forecasts[0]) if values.ndim == 1 else forecasts
-
-
-def as_aggregator(rule: object) -> Callable[..., Any]:
-    """Turn what a user calls a rule into a callable from reports (m, n) to forecasts (m,)."""
-    if isinstance(rule, PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
-        from .artefact import load_design
-
-        return load_design(rule)
-    if isinstance(rule, str):
-        return get_rule(rule)
-    if callable(rule):
-        return rule
-    raise InputError(f"rule must be the name of a rule, a design file or a callable; it is {rule!r}.")
 
 
 # ------------------------------------------------------------------------------------------------------ what comes in
@@ -103,7 +90,7 @@ def _probabilities(probabilities: Any) -> FloatArray:
         raise InputError(
             f"probabilities must have the shape (agents,) or (questions, agents); the shape is {entries.shape}."
         )
-    if entries.size == 0:
+    if entries.shape[-1] == 0:
         raise InputError(f"probabilities must hold at least one number; the shape is {entries.shape}.")
     values = _numbers(entries)
     wrong = ~((values >= 0) & (values <= 1) | np.isnan(values))

@@ -41,7 +41,7 @@ def merge_rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     first = np.flatnonzero(opens)
     last = np.concatenate((first[1:], [ordered.size])) - 1
     spread = ordered[last] - ordered[first]
-    chained = spread > 100 * rounding(ordered[last])
+    chained = spread > 2 * rounding(ordered[last])  # a table finds its profiles within that
     if chained.any():
         at = int(np.flatnonzero(chained)[0])
         raise InputError(

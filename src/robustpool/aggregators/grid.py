@@ -63,7 +63,9 @@ class GridAggregator:
     def __call__(self, reports: ArrayLike) -> NDArray[np.float64]:
         """The forecasts for reports: (m, n) -> (m,); NaN for a row without answers."""
         x = np.asarray(reports, dtype=np.float64)
-        if x.ndim != 2 or x.shape[1] != self.agents:
+        if x.ndim == 2 and x.shape[1] != self.agents:
+            raise InputError(f"this design is for {self.agents} agents; there are {x.shape[1]} reports.")
+        if x.ndim != 2:
             raise InputError(f"reports must have the shape (m, {self.agents}); the shape is {x.shape}.")
         missing = np.isnan(x)
         partly = missing.any(axis=1) & ~missing.all(axis=1)

@@ -28,6 +28,9 @@ MOST_PROFILES = 4000
 """Above this many profiles that do not form a grid, pairs of profiles are too many to look at."""
 
 
+MOST_SYMMETRIC_AGENTS = 8
+
+
 @dataclass(frozen=True)
 class Lipschitz:
     """|f(x) - f(x')| <= L |x - x'|_1 for every state's forecast."""
@@ -105,26 +108,41 @@ class Differences:
         ends = (np.concatenate((edge, edge)), np.concatenate((self.upper, self.lower)))
         return sparse.csc_matrix((signs, ends), shape=(len(self), cells))
 
-    def repaired(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def repaired(self, table: NDArray[np.float64], pinned: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The same table with the solver's small violations taken out; it moves by no more than they add up to.
 
-        Two states: lower f[upper] to f[lower] + slack until nothing changes (the largest table below that meets the
-        constraints). More states: shrink towards the uniform forecast, which keeps each row a distribution.
+        Two states: raise f[lower] to f[upper] - slack around the pinned cells, then lower f[upper] to f[lower] + slack,
+        each until nothing changes; pinned cells stay. More states: shrink towards the uniform forecast, which keeps
+        each row a distribution; not where cells are pinned, which that would move.
         """
         if len(self) == 0:
             return table
         if table.shape[1] > 2:
+            if pinned.any():
+                return table
             jump = table[self.upper] - table[self.lower]
             shrink = min(1.0, float(np.min(self.slack[:, None] / np.maximum(jump, self.slack[:, None]))))
             return shrink * table + (1 - shrink) / table.shape[1]
-        second = table[:, 1].copy()
-        while True:
-            before = second.copy()
-            np.minimum.at(second, self.upper, before[self.lower] + self.slack)
-            if np.array_equal(before, second):
-                break
-        second = np.clip(second, 0.0, 1.0)
+        floor = _settled(np.maximum, np.where(pinned, table[:, 1], 0.0), self.lower, self.upper, -self.slack)
+        second = _settled(np.minimum, np.maximum(table[:, 1], floor), self.upper, self.lower, self.slack)
+        second = np.where(pinned, table[:, 1], np.clip(second, 0.0, 1.0))
         return np.stack((1.0 - second, second), axis=1)
+
+
+def _settled(
+    better: np.ufunc,
+    values: NDArray[np.float64],
+    to: NDArray[np.int64],
+    of: NDArray[np.int64],
+    gain: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """values[to] = better(values[to], values[of] + gain), again and again until nothing changes."""
+    while True:
+        after = values.copy()
+        better.at(after, to, values[of] + gain)
+        if np.array_equal(after, values):
+            return values
+        values = after
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +219,11 @@ def _images(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The profiles under each symmetry, one after the other, the identity first; and which symmetries mirror."""
     symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
+    if symmetric and reports.shape[1] > MOST_SYMMETRIC_AGENTS:
+        raise UnsupportedError(
+            f"symmetric tables need at most {MOST_SYMMETRIC_AGENTS} agents, as they answer every order of them; "
+            f"there are {reports.shape[1]}."
+        )
     orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
     mirror = any(isinstance(restriction, Mirrored) for restriction in restrictions)
     if mirror and (states != 2 or report.name != "posterior"):
@@ -266,7 +289,7 @@ def _between_cells(
         )
     turn = flipped[lower] | flipped[upper]  # (1 - t[upper]) - (1 - t[lower]) <= slack
     lower, upper = np.where(turn, cell[upper], cell[lower]), np.where(turn, cell[lower], cell[upper])
-    useful = (lower != upper) & (slack < 1.0)  # forecasts differ by at most 1
+    useful = (lower != upper) & (slack < 1.0 - 1e-12)  # forecasts differ by at most 1
     lower, upper, slack = lower[useful], upper[useful], slack[useful]
     pairs, index = unique_rows(np.stack((lower, upper), axis=1))
     tightest = np.full(len(pairs), np.inf)

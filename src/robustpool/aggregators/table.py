@@ -47,10 +47,18 @@ class TableAggregator:
         """The forecasts for profiles: (m, agents) or (m, agents, coordinates) -> (m,) or (m, states)."""
         asked = np.asarray(reports, dtype=np.float64)
         asked = asked[:, :, None] if asked.ndim == 2 else asked
-        if asked.ndim != 3 or asked.shape[1:] != self.reports.shape[1:]:
-            agents, width = self.reports.shape[1:]
+        agents, width = self.reports.shape[1:]
+        if asked.ndim == 3 and asked.shape[1] != agents:
+            raise InputError(f"this design is for {agents} agents; there are {asked.shape[1]} reports.")
+        if asked.ndim != 3 or asked.shape[2] != width:
             shape = f"(m, {agents})" if width == 1 else f"(m, {agents}, {width})"
             raise InputError(f"reports must have the shape {shape}; the shape is {np.shape(reports)}.")
+        missing = np.isnan(asked).any(axis=(1, 2))
+        if missing.any():
+            raise InputError(
+                f"this design needs a report of every agent; row {int(np.argmax(missing))} lacks one "
+                f"({missing.sum()} of {len(asked)} rows do)."
+            )
         return self.forecasts[self._find(asked)]
 
     def _find(self, asked: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -84,7 +92,5 @@ class TableAggregator:
 
 def _text(profile: NDArray[np.float64]) -> str:
     """A profile as people write it."""
-    reports = [
-        f"{agent[0]:.6g}" if len(agent) == 1 else "[" + ", ".join(f"{x:.6g}" for x in agent) + "]" for agent in profile
-    ]
+    reports = [f"{agent[0]:.12g}" if len(agent) == 1 else ",".join(f"{x:.12g}" for x in agent) for agent in profile]
     return f"({', '.join(reports)})"

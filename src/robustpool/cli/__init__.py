@@ -10,7 +10,7 @@ def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
     import typer
 
-    from ..errors import RobustpoolError
+    from ..errors import RobustpoolError, SolverError
     from .app import app
 
     wrong_usage: Any = typer.BadParameter.__bases__[0].__bases__[
@@ -21,9 +21,11 @@ def main() -> None:
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped before there was anything to keep.", 130)
+        _fail("stopped before the design was written; --resume goes on if a checkpoint stands beside it.", 130)
     except wrong_usage as error:
         _fail(_sentence(error), 2)
+    except SolverError as error:
+        _fail(str(error), 1)
     except RobustpoolError as error:
         _fail(str(error), 2)
     except BrokenPipeError:

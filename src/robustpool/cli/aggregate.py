@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +22,8 @@ def aggregate(
 ) -> None:
     """Combine probabilities for one event into one.
 
-    Reports that are vectors (designs for more than two states, or for higher-order reports) are written with commas.
+    Fractions such as 1/3 are numbers too. For a design whose reports are vectors (more than two states, or higher-order
+    reports) write each with commas; for a design on decisions, the name of the state.
 
     \b
     Examples:
@@ -31,24 +31,42 @@ def aggregate(
       robustpool aggregate 0.7 0.6 0.8 --rule extremized-odds:d=1.5
       robustpool aggregate 0.5 0.5 --rule weather.json
     """
-    numbers = [_report(place, text) for place, text in enumerate(reports, start=1)]
-    forecast = _forecast(numbers, rule, clip)
+    from ..aggregators.design import is_design_file
+
+    if is_design_file(rule):
+        numbers, forecast = _by_design(reports, rule, clip)
+    else:
+        numbers = [_report(place, text) for place, text in enumerate(reports, start=1)]
+        forecast = _with_warnings(numbers, rule, clip)
     data = {"forecast": forecast, "rule": rule, "reports": numbers}
     shown = f"{forecast:.6g}" if isinstance(forecast, float) else " ".join(f"{value:.6g}" for value in forecast)
     show(data, [shown], as_json=as_json)
 
 
-def _forecast(numbers: list[Any], rule: str, clip: float | None) -> Any:
-    if all(isinstance(number, float) for number in numbers) and not _is_design_file(rule):
-        return _with_warnings(numbers, rule, clip)
-    from ..artefact import load_design
+def _by_design(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Any]:
+    """The reports as numbers or vectors, and what a design says to them."""
+    from ..aggregators.design import load_design
 
-    if not _is_design_file(rule):
-        raise InputError(f"reports with commas need a design file as --rule; it is {rule!r}.")
     if clip is not None:
         raise InputError("clip is for rules; a design takes the reports of its family as they are.")
-    said = load_design(rule)([numbers])[0]
-    return said.tolist() if said.ndim else float(said)
+    design = load_design(rule)
+    states = design.data["family"].get("states", [])
+    names = states if design.data["family"].get("report") == "decision" else []
+    numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
+    lengths = {len(number) if isinstance(number, list) else 1 for number in numbers}
+    if len(lengths) > 1:
+        raise InputError(f"reports must have one length; they have the lengths {sorted(lengths)}.")
+    said = design([numbers])[0]
+    return numbers, said.tolist() if said.ndim else float(said)
+
+
+def _design_report(place: int, text: str, names: list[str]) -> Any:
+    """A number, a vector with commas, or the name of a state for a design on decisions."""
+    if text in names:
+        chosen = names.index(text)
+        return float(chosen) if len(names) == 2 else [float(k == chosen) for k in range(len(names))]
+    parts = [_report(place, part) for part in text.split(",")]
+    return parts if len(parts) > 1 else parts[0]
 
 
 def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float:
@@ -65,23 +83,22 @@ def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float
     return forecast
 
 
-def _is_design_file(rule: str) -> bool:
-    return rule.endswith(".json") or Path(rule).is_file()
-
-
-def _report(place: int, text: str) -> float | list[float]:
-    parts = text.split(",")
+def _report(place: int, text: str) -> float:
+    """A number, or a fraction such as 1/3."""
+    above, slash, below = text.partition("/")
     try:
-        values = [float(part) for part in parts]
-    except ValueError:
-        hint = f"; write {float(text[:-1]) / 100:g}" if text.endswith("%") and _number(text[:-1]) else ""
+        return float(above) / float(below) if slash else float(text)
+    except (ValueError, ZeroDivisionError):
+        hint = _hint(text)
         raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
-    return values if len(parts) > 1 else values[0]
 
 
-def _number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _hint(text: str) -> str:
+    for wrong, right in (("%", ""), (",", ".")):
+        try:
+            number = float(text.replace(wrong, right))
+        except ValueError:
+            continue
+        if wrong in text:
+            return f"; write {number / 100 if wrong == '%' else number:g}"
+    return ""

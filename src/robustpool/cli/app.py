@@ -34,7 +34,7 @@ def _options(
     pass
 
 
-app.command("aggregate")(aggregate.aggregate)
+app.command("aggregate", context_settings={"ignore_unknown_options": True})(aggregate.aggregate)
 app.command("rules")(rules.rules)
 app.command("design")(design.design)
 app.command("worst-case")(worst_case.worst_case)

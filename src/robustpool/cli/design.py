@@ -40,7 +40,7 @@ def design(
     paradigm: Annotated[str, typer.Option(help="additive, absolute or ratio.")] = "additive",
     method: Annotated[str, typer.Option(help="multiplicative-weights.")] = "multiplicative-weights",
     tolerance: Annotated[float, typer.Option(help="Stop when upper - lower is at most this.")] = 1e-6,
-    rounds: Annotated[int, typer.Option(help="Stop after this many rounds.")] = 10_000,
+    rounds: Annotated[int | None, typer.Option(help="Stop after this many rounds.", show_default="10000")] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Theory mode: play the rounds that the theorem asks for.")
     ] = None,
@@ -75,10 +75,10 @@ def design(
         raise InputError(f"loss must be one of {', '.join(LOSSES)}; it is {loss!r}.")
     structures: FiniteFamily | ConditionallyIndependent
     structures = load_family(family) if family is not None else ConditionallyIndependent(agents, reports, priors)
-    _writable(out)
+    _writable(out, family)
     restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
     checkpoint = Path(f"{out}.checkpoint.npz")
-    with _progress(tolerance) as progress:
+    with _progress(tolerance if epsilon is None else None) as progress:
         solution = solve(
             structures,
             tolerance=tolerance,
@@ -106,6 +106,7 @@ def design(
         "stopped": solution.stopped.value,
         "guarantee": solution.guarantee,
         "output": out,
+        "checkpoint": None if converged else str(checkpoint),
     }
     lines = [
         f"{_describe(structures)}, {loss} loss, {paradigm}",
@@ -116,25 +117,33 @@ def design(
         f"gap                 {solution.gap:.2g} after {_count(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
         f"the design is in    {out}",
     ]
+    if solution.guarantee is not None:
+        lines.insert(2, f"guarantee           {solution.guarantee['says']} {solution.guarantee['source']}")
+    if not converged:
+        lines.append(f"to go on            the same command with --resume, from {checkpoint}")
     show(data, lines, as_json=as_json)
     if not converged:
         raise typer.Exit(1)
 
 
-def _writable(out: str) -> None:
-    """Say that a file cannot be written before the work is done, not after."""
+def _writable(out: str, family: str | None) -> None:
+    """Say that a file cannot be written, or had better not be, before the work is done."""
+    from ..aggregators.design import DESIGN_FORMAT
     from ..errors import InputError
+    from ..files import check_writable
 
     target = Path(out)
-    if target.is_dir():
-        raise InputError(f"--out must be a file; {out!r} is a folder.")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.with_name(target.name + ".part").open("w"):
-            pass
-        target.with_name(target.name + ".part").unlink()
-    except OSError as error:
-        raise InputError(f"{out!r} cannot be written ({error.strerror or error}).") from None
+    if family is not None and target.exists() and target.samefile(family):
+        raise InputError(f"--out must not be the family file {family!r}, which it would overwrite.")
+    check_writable(out)
+    if target.exists() and target.stat().st_size and not _holds(target, DESIGN_FORMAT):
+        raise InputError(f"--out must be a new file or a design; {out!r} is neither.")
+
+
+def _holds(file: Path, text: str) -> bool:
+    """Whether a text stands near the beginning of a file."""
+    with file.open("rb") as opened:
+        return text.encode() in opened.read(200)
 
 
 def _describe(structures: FiniteFamily | ConditionallyIndependent) -> str:
@@ -158,7 +167,7 @@ def _outward(value: float, rounding: str) -> str:
 
 
 @contextmanager
-def _progress(tolerance: float) -> Iterator[Callable[[Any, int], None]]:
+def _progress(tolerance: float | None) -> Iterator[Callable[[Any, int], None]]:
     """A bar on standard error once the run has lasted a moment: rounds, bounds, gap, time left."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -183,12 +192,13 @@ def _progress(tolerance: float) -> Iterator[Callable[[Any, int], None]]:
         if now - began < PATIENCE or now - last < (0.1 if console.is_terminal else 10.0):
             return
         last = now
-        bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e} (want {tolerance:.0e})"
+        want = f" (want {tolerance:.0e})" if tolerance is not None else ""
+        bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e}{want}"
         if console.is_terminal:
             bar.start()
             bar.update(task, completed=state.round, total=rounds, bounds=bounds)
         else:
-            console.print(f"round {state.round:,}: {bounds}", highlight=False)
+            console.print(f"round {state.round:,} of {rounds:,}: {bounds}", highlight=False)
 
     try:
         yield progress

@@ -28,7 +28,6 @@ def worst_case(
       robustpool worst-case design.json
     """
     from ..errors import InputError
-    from ..forecasts import as_aggregator
     from ..game.losses import LOSSES
     from ..game.worst_case import worst_case as search
     from ..structures.binary_structure import BinaryStructure
@@ -36,7 +35,7 @@ def worst_case(
 
     if loss not in LOSSES:
         raise InputError(f"loss must be one of {', '.join(LOSSES)}; it is {loss!r}.")
-    found = search(as_aggregator(rule), ConditionallyIndependent(agents, None, None), loss=loss, rng=seed)
+    found = search(rule, ConditionallyIndependent(agents, None, None), loss=loss, rng=seed)
     assert isinstance(found.structure, BinaryStructure)
     prior, reports = found.structure.prior, found.structure.reports.tolist()
     data = {

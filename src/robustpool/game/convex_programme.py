@@ -58,7 +58,11 @@ class ConvexProgramme:
     @property
     def arithmetic(self) -> str:
         """See Responder."""
-        return WEAK_DUALITY if self.exact else "float64, the convex solver's value less its tolerance"
+        return (
+            WEAK_DUALITY
+            if self.exact
+            else "float64, the convex solver's value less 1e-8; omniscient losses to its accuracy"
+        )
 
     def __call__(self, masses: Floats) -> Response:
         """See Responder."""
@@ -68,7 +72,7 @@ class ConvexProgramme:
         solve_convex(self.problem, "the best response")
         table = forecast_table(np.asarray(self.forecast.value))
         table = np.where(game.pinned[:, None], game.pins, table)
-        table = game.layout.differences.repaired(table)
+        table = game.layout.differences.repaired(table, game.pinned)
         value = cost(masses, game.loss.table(table))
         if self.exact:
             dual = (

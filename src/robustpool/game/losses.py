@@ -69,14 +69,12 @@ class Square:
     name: str = "square"
 
     def table(self, forecasts: Floats) -> Floats:
-        """Half or whole of |y|^2 - 2 y_omega + 1."""
-        norms = np.sum(forecasts * forecasts, axis=1, keepdims=True)
-        return _halves(forecasts) * (norms - 2.0 * forecasts + 1.0)
+        """Half or whole of (1 - y_omega)^2 + sum_{k != omega} y_k^2, where 1 - y_omega is the sum of the others."""
+        return _halves(forecasts) * (_others(forecasts) ** 2 + _others(forecasts**2))
 
     def bayes_risk(self, masses: Floats) -> Floats:
         """sum_omega m (p - m)/p with p = sum_omega m; for two states m_0 m_1/p."""
-        total = masses.sum(axis=1)
-        return _halves(masses) * safe_divide(np.sum(masses * (total[:, None] - masses), axis=1), total)
+        return _halves(masses) * safe_divide(np.sum(masses * _others(masses), axis=1), masses.sum(axis=1))
 
     def bound(self, states: int) -> float:
         """1 for two states, 2 for more."""
@@ -171,7 +169,13 @@ class ConvexLoss:
         """The user's expression, checked: convex, one loss for each forecast."""
         import cvxpy as cp
 
-        result = cp.Expression.cast_to_const(self.function(forecast, state))
+        try:
+            result = cp.Expression.cast_to_const(self.function(forecast, state))
+        except Exception as error:
+            reason = str(error).split("\n")[0].rstrip(".")
+            raise InputError(
+                f"loss {self.name!r} must be a cvxpy expression; in state {state} it failed: {type(error).__name__}: {reason}."
+            ) from error
         if result.shape != (forecast.shape[0],):
             raise InputError(
                 f"loss {self.name!r} must return one loss for each forecast, shape ({forecast.shape[0]},); "
@@ -189,7 +193,9 @@ class ConvexLoss:
 
         states = forecasts.shape[1]
         shown = cp.Constant(forecasts[:, 1] if states == 2 else forecasts)
-        values = np.stack([np.asarray(self.expression(shown, state).value, float) for state in range(states)], axis=1)
+        with np.errstate(divide="ignore"):  # -log 0 is infinite, and that is meant
+            columns = [np.asarray(self.expression(shown, state).value, float) for state in range(states)]
+        values = np.stack(columns, axis=1)
         if np.isnan(values).any() or (values < -1e-12).any():
             raise InputError(
                 f"loss {self.name!r} must be a number that is not negative; it takes {np.nanmin(values):g}."
@@ -197,7 +203,7 @@ class ConvexLoss:
         return np.asarray(values)
 
     def bayes_risk(self, masses: Floats) -> Floats:
-        """See Loss: the value of the forecasts that cvxpy finds, so never below the true one."""
+        """See Loss, to the accuracy of the convex solver: the value of the forecasts that it finds."""
         import cvxpy as cp
 
         total = masses.sum(axis=1)
@@ -220,6 +226,13 @@ class ConvexLoss:
 
 def _halves(rows: Floats) -> float:
     return 0.5 if rows.shape[1] == 2 else 1.0
+
+
+def _others(rows: Floats) -> Floats:
+    """For each entry of a row the sum of the others, without the digits that subtracting it would lose."""
+    if rows.shape[1] == 2:
+        return rows[:, ::-1]
+    return rows @ (1.0 - np.eye(rows.shape[1]))
 
 
 def forecast_variable(cells: int, states: int) -> tuple[Any, list[Any]]:
@@ -250,7 +263,8 @@ def solve_convex(problem: Any, what: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "solution may be inaccurate": we compute our own values from it
         try:
-            problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+            # no warm start: the solution must not depend on what was solved before, or a resumed run would differ
+            problem.solve(solver=cp.CLARABEL, warm_start=False, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
         except cp.error.DCPError:
             raise UnsupportedError(f"{what} is not a convex programme by cvxpy's rules.") from None
         except cp.error.SolverError as error:

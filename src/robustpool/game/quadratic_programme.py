@@ -67,7 +67,7 @@ class QuadraticProgramme:
         y = np.array(solution.x).reshape(self.columns, -1).T
         table = forecast_table(y[:, 0] if self.columns == 1 else y)
         table = np.where(game.pinned[:, None], game.pins, table)
-        table = game.layout.differences.repaired(table)
+        table = game.layout.differences.repaired(table, game.pinned)
         multipliers = size * np.maximum(np.array(solution.z)[self.multipliers].reshape(self.columns, -1), 0.0)
         return Response(table, cost(masses, game.loss.table(table)), dual_bound(game, masses, multipliers))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import InputError, RobustpoolError
 from ..structures.finite import FiniteFamily
 from .losses import Loss, get_loss
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from ..structures.information_structure import InformationStructure
     from ..structures.report_formats import ReportFormat, ReportFunction
 
-Aggregator = Callable[[Any], Any]
-
 
 def regret(
-    aggregator: Aggregator,
+    aggregator: AnyAggregator,
     structure: InformationStructure,
     *,
     loss: str | Loss = "square",
@@ -43,7 +41,7 @@ def regret(
 
 
 def regrets(
-    aggregator: Aggregator, family: FiniteFamily, *, loss: str | Loss = "square", paradigm: str = "additive"
+    aggregator: AnyAggregator, family: FiniteFamily, *, loss: str | Loss = "square", paradigm: str = "additive"
 ) -> NDArray[np.float64]:
     """The regret on each structure of a family, shape (structures,); the worst case is their maximum."""
     chosen = get_loss(loss)
@@ -56,11 +54,12 @@ def regrets(
     return np.where(pinning & (losses > NO_LOSS), np.inf, payoffs)
 
 
-def forecasts_of(aggregator: Aggregator, profiles: NDArray[np.float64], states: int) -> NDArray[np.float64]:
+def forecasts_of(aggregator: AnyAggregator, profiles: NDArray[np.float64], states: int) -> NDArray[np.float64]:
     """What an aggregator says at each profile, checked, as probability vectors of shape (profiles, states)."""
-    name = getattr(aggregator, "name", None) or getattr(aggregator, "__name__", None) or type(aggregator).__name__
+    function = as_aggregator(aggregator)
+    name = getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
     try:
-        said = np.asarray(aggregator(profiles), dtype=np.float64)
+        said = np.asarray(function(profiles), dtype=np.float64)
     except RobustpoolError:
         raise
     except Exception as error:

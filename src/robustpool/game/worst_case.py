@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import UnsupportedError
 from ..structures.binary_structure import BinaryStructure
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
 from .losses import Log, Loss, Square, get_loss
 from .nature import NatureResponse, best_response, best_response_any_prior
-from .regret import Aggregator, forecasts_of, regrets
+from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class WorstCase:
 
 
 def worst_case(
-    aggregator: Aggregator,
+    aggregator: AnyAggregator,
     family: ConditionallyIndependent | FiniteFamily | None = None,
     *,
     loss: str | Loss = "square",
@@ -55,10 +56,11 @@ def worst_case(
     A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through.
 
     >>> found = worst_case(lambda x: x.mean(axis=1))
-    >>> round(found.regret, 6), found.structure.prior
+    >>> round(found.regret, 6), round(found.structure.prior, 6)
     (0.0625, 0.5)
     """
     chosen = get_loss(loss)
+    aggregator = as_aggregator(aggregator)  # once, not at every call
     if isinstance(family, FiniteFamily):
         values = regrets(aggregator, family, loss=chosen)
         return WorstCase(float(values.max()), int(values.argmax()))
@@ -77,7 +79,7 @@ def worst_case(
     return _search(aggregator, family.agents, chosen, np.random.default_rng(rng))
 
 
-def tabulated(aggregator: Aggregator, x: Floats, agents: int = 2) -> Floats:
+def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
     """What an aggregator says on the grid of reports ``x``, shape (len(x), ..., len(x)); 1/2 where 0 meets 1."""
     profiles = np.stack(np.meshgrid(*[x] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
     impossible = (profiles == 0).any(axis=1) & (profiles == 1).any(axis=1)
@@ -86,14 +88,14 @@ def tabulated(aggregator: Aggregator, x: Floats, agents: int = 2) -> Floats:
     return said.reshape((len(x),) * agents)
 
 
-def _on_grid(aggregator: Aggregator, family: ConditionallyIndependent, loss: Square | Log) -> NatureResponse:
+def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Square | Log) -> NatureResponse:
     f = tabulated(aggregator, family.report_grid)
     if family.priors is None:
         return best_response_any_prior(family.report_grid, f, loss=loss.name)
     return best_response(family.report_grid, f, family.prior_grid[1:-1], loss=loss.name)
 
 
-def _search(aggregator: Aggregator, agents: int, loss: Square | Log, rng: np.random.Generator) -> WorstCase:
+def _search(aggregator: AnyAggregator, agents: int, loss: Square | Log, rng: np.random.Generator) -> WorstCase:
     starts = _grid_starts(aggregator, loss) if agents == 2 else _random_starts(agents, rng)
     points = _climb(aggregator, starts, loss, rng)
     values = continuous_regrets(aggregator, points, loss)
@@ -103,7 +105,7 @@ def _search(aggregator: Aggregator, agents: int, loss: Square | Log, rng: np.ran
     return WorstCase(float(values[best]), structure)
 
 
-def _grid_starts(aggregator: Aggregator, loss: Square | Log) -> Floats:
+def _grid_starts(aggregator: AnyAggregator, loss: Square | Log) -> Floats:
     """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
     tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
     x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails)))
@@ -123,7 +125,7 @@ def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
     return points
 
 
-def _climb(aggregator: Aggregator, points: Floats, loss: Square | Log, rng: np.random.Generator) -> Floats:
+def _climb(aggregator: AnyAggregator, points: Floats, loss: Square | Log, rng: np.random.Generator) -> Floats:
     """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
     count, size = points.shape
     step = np.full(count, 0.25)
@@ -146,7 +148,7 @@ def _climb(aggregator: Aggregator, points: Floats, loss: Square | Log, rng: np.r
     return points
 
 
-def continuous_regrets(aggregator: Aggregator, points: Floats, loss: Square | Log) -> Floats:
+def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Square | Log) -> Floats:
     """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,)."""
     prior, reports = _decode(points)
     count, agents = reports.shape[:2]
@@ -166,7 +168,7 @@ def continuous_regrets(aggregator: Aggregator, points: Floats, loss: Square | Lo
     return _expected_divergence(aggregator, profile, mass, loss)
 
 
-def _expected_divergence(aggregator: Aggregator, profile: Floats, mass: Floats, loss: Square | Log) -> Floats:
+def _expected_divergence(aggregator: AnyAggregator, profile: Floats, mass: Floats, loss: Square | Log) -> Floats:
     """sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits."""
     chance = mass.sum(axis=2)
     comes = chance > 0

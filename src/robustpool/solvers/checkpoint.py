@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..files import write_whole
 from .multiplicative_weights import State
 from .solution import TracePoint
 
@@ -23,33 +24,33 @@ FORMAT = "robustpool-checkpoint/1"
 
 def save_checkpoint(path: str | os.PathLike[str], state: State, trace: Sequence[TracePoint], problem: str) -> None:
     """Write a state whole or not at all; ``problem`` is the hash of the game and the settings that it belongs to."""
-    target = Path(path)
     arrays: dict[str, Any] = {f.name: getattr(state, f.name) for f in fields(State)}
     history = np.array([tuple(asdict(point).values()) for point in trace], dtype=float).reshape(-1, 4)
-    partial = target.with_name(target.name + ".part")
-    with partial.open("wb") as file:
-        np.savez(file, allow_pickle=False, format=FORMAT, problem=problem, trace=history, **arrays)
-    partial.replace(target)
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as file:
+            np.savez(file, allow_pickle=False, format=FORMAT, problem=problem, trace=history, **arrays)
+
+    write_whole(path, write)
 
 
 def load_checkpoint(path: str | os.PathLike[str], problem: str) -> tuple[State, list[TracePoint]]:
     """The state and the trace that were saved for the same game and settings."""
+    name = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as data:
-            saved = {name: data[name] for name in data.files}
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
+            saved = {key: data[key] for key in data.files}
+        found = str(saved["format"]), str(saved["problem"])
+        trace = [TracePoint(int(row[0]), *(float(value) for value in row[1:])) for row in saved["trace"]]
+        values = {f.name: saved[f.name] for f in fields(State)}
+        state = State(**{key: value if value.ndim else value.item() for key, value in values.items()})
     except FileNotFoundError:
-        raise InputError(f"there is nothing to resume; {os.fspath(path)!r} does not exist.") from None
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{os.fspath(path)!r} is not a checkpoint ({error}).") from None
-    if str(saved.get("format")) != FORMAT:
-        raise InputError(f"{os.fspath(path)!r} is not a checkpoint of the format {FORMAT}.")
-    if str(saved["problem"]) != problem:
-        raise InputError(
-            f"{os.fspath(path)!r} belongs to another family or to other settings, so it cannot be resumed."
-        )
-    trace = [TracePoint(int(row[0]), *(float(value) for value in row[1:])) for row in saved["trace"]]
-    values = {f.name: saved[f.name] for f in fields(State)}
-    return State(**{name: value if value.ndim else value.item() for name, value in values.items()}), trace
+        raise InputError(f"there is nothing to resume; {name!r} does not exist.") from None
+    except Exception as error:  # noqa: BLE001 - whatever NumPy makes of a damaged file
+        raise InputError(f"{name!r} is not a checkpoint, or a damaged one ({type(error).__name__}).") from None
+    if found != (FORMAT, problem):
+        raise InputError(f"{name!r} belongs to another family, version or settings, so it cannot be resumed.")
+    return state, trace
 
 
 def problem_hash(*parts: Any) -> str:

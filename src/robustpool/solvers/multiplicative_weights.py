@@ -69,7 +69,7 @@ class MultiplicativeWeights:
     def __post_init__(self) -> None:
         """Check the settings."""
         if self.epsilon is not None:
-            checks.number("epsilon", self.epsilon, above=0, most=1)
+            object.__setattr__(self, "epsilon", checks.number("epsilon", self.epsilon, above=0, most=1))
 
     def theory_rounds(self, game: FiniteGame) -> int:
         """T = ceil(25 ln n (B/eps)^2)."""
@@ -96,7 +96,8 @@ class MultiplicativeWeights:
         if self.epsilon is None:
             rate = 1.0
         else:
-            rate = math.log(1 + math.sqrt(2 * math.log(count) / self.theory_rounds(game))) / self.payoff_bound(game)
+            bound = self.payoff_bound(game) or 1.0  # 0: every payoff is 0, and any rate will do
+            rate = math.log(1 + math.sqrt(2 * math.log(count) / self.theory_rounds(game))) / bound
         return State(
             round=0,
             log_weights=np.zeros(count),
@@ -122,8 +123,8 @@ class MultiplicativeWeights:
             state = self.step(game, responder, state)
             if not math.isfinite(state.upper):
                 raise UnsupportedError(
-                    f"no aggregator has a finite {game.paradigm} payoff under the {game.loss.name} loss: structures without "
-                    "omniscient loss force forecasts that other structures punish without bound."
+                    f"no aggregator has a finite {game.paradigm} payoff under the {game.loss.name} loss: the restrictions, or "
+                    "structures without omniscient loss, force forecasts that other structures punish without bound."
                 )
             yield state
 

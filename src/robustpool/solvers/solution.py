@@ -71,8 +71,8 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """upper - lower."""
-        return self.upper - self.lower
+        """upper - lower, never below 0 for rounding's sake."""
+        return max(0.0, self.upper - self.lower)
 
     def __repr__(self) -> str:
         """The verdict in a line."""

@@ -52,8 +52,8 @@ class BinaryStructure:
     reports: NDArray[np.float64]
 
     def __init__(self, prior: float, reports: ArrayLike) -> None:
-        mu = open_unit("prior", prior)
-        array = unit_array("reports", reports)
+        mu = checks.open_unit("prior", prior)
+        array = checks.unit_array("reports", reports)
         if array.ndim != 2 or array.shape[1] != 2 or len(array) == 0:
             raise InputError(f"reports must be one pair [low, high] for each agent; their shape is {array.shape}.")
         bad = ~((array[:, 0] <= mu) & (mu <= array[:, 1]))
@@ -78,8 +78,8 @@ class BinaryStructure:
         array([[0.1, 0.9],
                [0.5, 0.5]])
         """
-        mu = open_unit("prior", prior)
-        p0, p1 = unit_array("high_given_0", high_given_0), unit_array("high_given_1", high_given_1)
+        mu = checks.open_unit("prior", prior)
+        p0, p1 = checks.unit_array("high_given_0", high_given_0), checks.unit_array("high_given_1", high_given_1)
         if p0.ndim != 1 or p0.shape != p1.shape or p0.size == 0:
             raise InputError(
                 "high_given_0 and high_given_1 must have one probability for each agent; "
@@ -168,39 +168,10 @@ def omniscient_posterior(prior: float, reports: ArrayLike) -> NDArray[np.float64
     >>> omniscient_posterior(0.5, [[0.6, 0.6], [0.0, 0.9], [0.0, 1.0]]).round(4)
     array([0.6923, 0.    , 0.5   ])
     """
-    mu, x = open_unit("prior", prior), unit_array("reports", reports)
+    mu, x = checks.open_unit("prior", prior), checks.unit_array("reports", reports)
     if x.ndim != 2 or x.shape[1] == 0:
         raise InputError(f"reports must have the shape (profiles, agents); the shape is {x.shape}.")
     contradictory = pools.contradictory(x)
     with np.errstate(divide="ignore"):  # log 0 = -inf is the limit that is meant
         decided = pools.bordley(np.where(contradictory[:, None], 0.5, x), mu)
     return np.where(contradictory, 0.5, decided)
-
-
-def open_unit(name: str, value: float) -> float:
-    """A number strictly between 0 and 1.
-
-    >>> open_unit("prior", 0.3)
-    0.3
-    """
-    number = checks.number(name, value)
-    if not 0 < number < 1:
-        raise InputError(f"{name} must lie strictly between 0 and 1; it is {number!r}.")
-    return number
-
-
-def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """A float64 copy of an array of probabilities.
-
-    >>> unit_array("reports", [[0, 1]])
-    array([[0., 1.]])
-    """
-    array = checks.real_array(name, values)
-    bad = ~((array >= 0) & (array <= 1))
-    if bad.any():
-        where = np.argwhere(bad)[0]
-        raise InputError(
-            f"{name} must lie in [0, 1]; {name}{checks.place(where)} is {array[tuple(where)]:g} "
-            f"({bad.sum()} of {array.size} entries)."
-        )
-    return array

@@ -1,4 +1,4 @@
-r"""The grid Theta^bci_{N,M} comes close to every structure: the nearest member, and how near [Guo2024, Sections 5.2, 6.2].
+"""The grid Theta^bci_{N,M} comes close to every structure: the nearest member, and how near [Guo2024, Sections 5.2, 6.2].
 
 A member has its prior in [1/M] = {0, 1/M, ..., 1} and its reports in [1/N]. The proofs construct a near one in two steps.
 
@@ -14,8 +14,9 @@ The paper's bounds on the distance are generous. Sharper ones, for n agents, by 
   mean of x_i is mu and rises by d. Hence d_EM = n d exactly; and as Pr[x_i = high] = (mu - low)/(high - low) rises by
   d/(high - low) <= N d, d_TV <= n N d. Here d <= 1/M.
 - Lower low_i by e with mu kept. The high signal gets likelier in each state, so reports either move from low to high, or
-  fall by e, which concerns Pr[low_i] of them. The mean is kept: the ways up and the ways down are equally long in sum,
-  2 e Pr[low_i] together. Raising high_i by e costs at most 2 e Pr[high_i] in the same way. Hence d_EM <= 2 n / N.
+  fall by e, which happens with probability Pr[low_i]. The mean is kept: the ways up and the ways down are equally long in sum,
+  2 e Pr[low_i] together. Raising high_i by e afterwards costs at most 2 e Pr[high_i] in the same way, with a Pr[high_i]
+  that has fallen. For e <= 1/N an agent costs at most 2/N, and d_EM <= 2 n / N.
 """
 
 from __future__ import annotations
@@ -46,13 +47,14 @@ def nearest_on_grid(structure: BinaryStructure, N: int, M: int) -> BinaryStructu
     check_grid(N, M)
     low, high = _floor(structure.reports[:, 0], N), _ceil(structure.reports[:, 1], N)
     (below,), (above,) = _floor(np.array([structure.prior]), N), _ceil(np.array([structure.prior]), N)
-    learns = [a < above and b > below for a, b in zip(low, high, strict=True)]
-    lowest = max([1, *(-(-M * a // N) for a, able in zip(low, learns, strict=True) if able)])
-    highest = min([M - 1, *(M * b // N for b, able in zip(high, learns, strict=True) if able)])
+    # None: she learns nothing, the prior is one of her reports
+    pairs = [(a, b) if a < above and below < b else None for a, b in zip(low, high, strict=True)]
+    informed = [pair for pair in pairs if pair]
+    lowest = max([1, *(-(-M * a // N) for a, _ in informed)])
+    highest = min([M - 1, *(M * b // N for _, b in informed)])
     k = min(max(round(M * structure.prior), lowest), highest)
     beside = (N * k // M, -(-N * k // M))
-    pairs = [(a, b) if able else beside for a, b, able in zip(low, high, learns, strict=True)]
-    return BinaryStructure(k / M, [[a / N, b / N] for a, b in pairs])
+    return BinaryStructure(k / M, np.array([pair or beside for pair in pairs]) / N)
 
 
 def nearest_on_grid_discrete(structure: BinaryStructure, N: int, M: int) -> BinaryStructure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..files import write_json
 from .finite import FiniteFamily
 from .information_structure import InformationStructure
 from .report_formats import FORMATS
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 FORMAT = "robustpool-family/1"
 FIELDS = ("format", "states", "agents", "report", "structures")
 STRUCTURE_FIELDS = ("name", "joint")
+FRACTION = re.compile(r"\s*\d{1,30}(\.\d{1,30})?(/\d{1,30})?\s*")
 EXAMPLES = Path(__file__).parent / "examples"
 
 
@@ -42,6 +45,8 @@ def load_family(path: str | os.PathLike[str]) -> FiniteFamily:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{name!r} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+    except ValueError as error:  # a whole number of more digits than Python reads
+        raise InputError(f"{name!r} is not a family ({error}).") from None
     except RecursionError:
         raise InputError(f"{name!r} is not a family: its brackets are nested too deeply.") from None
     try:
@@ -54,6 +59,8 @@ def family_from_json(data: Any) -> FiniteFamily:
     """The family of parsed JSON."""
     if not isinstance(data, dict):
         raise InputError(f"a family must be a JSON object; it is a {_kind(data)}.")
+    if str(data.get("format")).startswith("robustpool-design/"):
+        raise InputError(f"this is a design, not a family: format must be {FORMAT!r}; it is {data['format']!r}.")
     _only_fields("the family", data, FIELDS, required=FIELDS[:3] + FIELDS[4:])
     if data["format"] != FORMAT:
         raise InputError(f"format must be {FORMAT!r}; it is {data['format']!r}.")
@@ -91,6 +98,8 @@ def save_family(
     report: str = "posterior",
 ) -> None:
     """Write structures as a family file, whole or not at all."""
+    if not isinstance(structures, (list, tuple)):
+        raise InputError(f"save_family takes the list of structures; it got a {type(structures).__name__}.")
     if not structures:
         raise InputError("a family must have at least one structure; it is empty.")
     first = structures[0]
@@ -102,19 +111,6 @@ def save_family(
     )
     family_from_json(data)  # what is written can be read
     write_json(path, data)
-
-
-def write_json(path: str | os.PathLike[str], data: Any) -> None:
-    """Write JSON under a temporary name and move it into place, so that no half-written file is ever left."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"{os.fspath(path)!r} cannot be written ({error.strerror or error}).") from None
 
 
 def _structure(number: int, entry: Any, states: list[str], agents: list[str]) -> InformationStructure:
@@ -137,11 +133,11 @@ def _structure(number: int, entry: Any, states: list[str], agents: list[str]) ->
 def _joint(where: str, value: Any, states: int, agents: int) -> NDArray[np.float64]:
     """Nested lists of numbers and fractions as an array, or the first entry that is not one."""
     try:
-        array = np.asarray(value, dtype=np.float64) if _plain(value) else np.array(_numbers(where, value, agents + 1))
-    except (TypeError, ValueError):
-        array = np.array(_numbers(where, value, agents + 1), dtype=object)
-    if array.dtype == object or array.ndim != agents + 1:
-        _numbers(where, value, agents + 1)  # says which entry is too deep or too shallow
+        array = np.array(value if _plain(value) else _numbers(where, value, agents + 1), dtype=np.float64)
+    except (ValueError, OverflowError):  # lists of different lengths; a whole number beyond floats
+        array = np.zeros(())
+    if array.ndim != agents + 1:
+        _numbers(where, value, agents + 1)  # says which entry is too deep, too shallow or too large
         raise InputError(f"{where} must be a full array: every list of signals of an agent needs the same length.")
     if array.shape[0] != states:
         raise InputError(f"{where} must have one list for each of the {states} states; it has {array.shape[0]}.")
@@ -149,10 +145,8 @@ def _joint(where: str, value: Any, states: int, agents: int) -> NDArray[np.float
 
 
 def _plain(value: Any) -> bool:
-    """Whether the first number in nested lists is a number, not text; the rest shows when NumPy reads them."""
-    while isinstance(value, list) and value:
-        value = value[0]
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether nested lists hold numbers only: no text, truth values or null."""
+    return all(map(_plain, value)) if isinstance(value, list) else type(value) in (int, float)
 
 
 def _numbers(where: str, value: Any, depth: int) -> Any:
@@ -169,11 +163,13 @@ def _numbers(where: str, value: Any, depth: int) -> Any:
 def _number(where: str, value: Any) -> float:
     """A number or a fraction such as "1/3"."""
     if isinstance(value, str):
-        try:
-            return float(Fraction(value))
-        except (ValueError, ZeroDivisionError, OverflowError):
-            raise InputError(f'{where} must be a number or a fraction such as "1/3"; it is {value!r}.') from None
+        above, _, below = value.partition("/")
+        if FRACTION.fullmatch(value) and Fraction(below or 1):
+            return float(Fraction(above) / Fraction(below or 1))
+        raise InputError(f'{where} must be a number or a fraction such as "1/3"; it is {value[:50]!r}.')
     if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not abs(value) < 1e300:
+            raise InputError(f"{where} must be a finite number; it is {str(value)[:20]}.")
         return float(value)
     hint = "; there are more levels of lists than states and agents" if isinstance(value, list) else ""
     raise InputError(f"{where} must be a number; it is a {_kind(value)}{hint}.")

@@ -19,7 +19,7 @@ from .. import checks
 from ..errors import InputError
 from ..numerics import merge_rounded, unique_rows
 from .information_structure import InformationStructure, check_shape
-from .report_formats import ReportFormat, ReportFunction, as_seen, report_format
+from .report_formats import Custom, ReportFormat, ReportFunction, as_seen, report_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,8 @@ class FiniteFamily:
         named = any(structure.name is not None for structure in structures)
         names = [structure.name or f"structure {number}" for number, structure in enumerate(structures)]
         stacks = [(np.array(numbers), np.stack([structures[i].joint for i in numbers])) for numbers in groups.values()]
-        return _flatten(stacks, report_format(report), states, agents, tuple(names) if named else None)
+        labels = tuple(names) if named else None
+        return _flatten(stacks, report_format(report), states, agents, labels)
 
     @classmethod
     def from_joints(
@@ -140,7 +141,7 @@ def _flatten(
     names: tuple[str, ...] | None,
 ) -> FiniteFamily:
     """Support points of stacks (numbers of the structures, joints of one shape), in the order of the structures."""
-    owners, masses, shown = zip(*(_support(numbers, joints, report) for numbers, joints in stacks), strict=True)
+    owners, masses, shown = zip(*(_support(numbers, joints, report, names) for numbers, joints in stacks), strict=True)
     if len({array.shape[2] for array in shown}) > 1:
         raise InputError(f"{report.name} must return reports of one length for all structures.")
     owner = np.concatenate(owners)
@@ -163,10 +164,13 @@ def _flatten(
 
 
 def _support(
-    numbers: NDArray[Any], joints: NDArray[np.float64], report: ReportFormat
+    numbers: NDArray[Any], joints: NDArray[np.float64], report: ReportFormat, names: tuple[str, ...] | None
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
     """The signal profiles that can come: their structure, Pr[s, omega], and the reports (points, agents, coordinates)."""
-    by_agent = [report.reports(joints, agent) for agent in range(joints.ndim - 2)]
+    labels = (
+        [(int(number), names[number] if names else None) for number in numbers] if isinstance(report, Custom) else []
+    )
+    by_agent = [report.reports(joints, agent, labels) for agent in range(joints.ndim - 2)]
     widths = {array.shape[2] for array in by_agent}
     if len(widths) > 1:
         raise InputError(

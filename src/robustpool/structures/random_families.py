@@ -53,14 +53,16 @@ def random_joints(
     structures = checks.whole("structures", structures, least=1)
     shape = (
         checks.whole("states", states, least=2),
-        *(checks.whole("signals", signals, least=1),) * checks.whole("agents", agents, least=1),
+        *(checks.whole("signals", signals, least=1),) * checks.whole("agents", agents, least=1, most=20),
     )
     size = math.prod(shape)
     checks.fits_in_memory(f"{structures:,} structures with {size} probabilities each", 60.0 * structures * size)
-    generator = np.random.default_rng(rng)
+    generator = np.random.default_rng(
+        rng if isinstance(rng, np.random.Generator) else checks.whole("rng", rng, least=0)
+    )
     if resolution is None:
         joints = generator.dirichlet(np.ones(size), size=structures)
     else:
-        resolution = checks.whole("resolution", resolution, least=1)
+        resolution = checks.whole("resolution", resolution, least=1, most=10**9)
         joints = generator.multinomial(resolution, np.full(size, 1 / size), size=structures) / resolution
     return joints.reshape(structures, *shape)

@@ -21,6 +21,9 @@ from .information_structure import InformationStructure, posteriors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Labels = Sequence[tuple[int, str | None]]
+"""The number and the name of each structure of a stack."""
+
 ReportFunction = Callable[[int, int, InformationStructure], float | Sequence[float]]
 
 
@@ -32,8 +35,8 @@ class ReportFormat(Protocol):
         """The word for it in files."""
         ...
 
-    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
-        """x_i(s_i, theta): (m, states, signals...) -> (m, signals_i, coordinates)."""
+    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:
+        """x_i(s_i, theta): (m, states, signals...) -> (m, signals_i, coordinates); ``labels`` number and name the m."""
         ...
 
     def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
@@ -60,7 +63,7 @@ class Posterior:
 
     name: str = "posterior"
 
-    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:  # noqa: ARG002
         """See ReportFormat."""
         return _shown(posteriors(joints, agent))
 
@@ -79,7 +82,7 @@ class Decision:
 
     name: str = "decision"
 
-    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:  # noqa: ARG002
         """See ReportFormat."""
         posterior = posteriors(joints, agent)
         best = posterior.max(axis=2, keepdims=True)
@@ -101,7 +104,7 @@ class HigherOrder:
 
     name: str = "higher-order"
 
-    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:  # noqa: ARG002
         """See ReportFormat."""
         agents = joints.ndim - 2
         parts = [_shown(posteriors(joints, agent))]
@@ -144,11 +147,11 @@ class Custom:
         """The function's own name."""
         return f"custom:{getattr(self.function, '__name__', type(self.function).__name__)}"
 
-    def reports(self, joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:
         """See ReportFormat."""
         rows: list[list[NDArray[np.float64]]] = []
-        for number, joint in enumerate(joints):
-            structure = InformationStructure(joint)
+        for joint, (number, name) in zip(joints, labels, strict=True):
+            structure = InformationStructure(joint, name)
             rows.append([self._report(agent, signal, number, structure) for signal in range(joint.shape[agent + 1])])
         sizes = {report.shape for row in rows for report in row}
         if len(sizes) > 1:
@@ -158,8 +161,14 @@ class Custom:
     def _report(self, agent: int, signal: int, number: int, structure: InformationStructure) -> NDArray[np.float64]:
         if not posteriors(structure.joint[None], agent)[0, signal].any():  # a signal that never comes is not asked
             signal = int(np.argmax(posteriors(structure.joint[None], agent)[0].any(axis=1)))
-        value = self.function(agent, signal, structure)
-        label = f"the report of {self.name} for structure {number}, agent {agent}, signal {signal}"
+        place = f"structure {number}, agent {agent}, signal {signal}"
+        try:
+            value = self.function(agent, signal, structure)
+        except Exception as error:
+            raise InputError(
+                f"{self.name} must take (agent, signal, structure); for {place} it failed: {type(error).__name__}: {error}."
+            ) from error
+        label = f"the report of {self.name} for {place}"
         return np.atleast_1d(checks.real_array(label, value)).ravel()
 
     def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:

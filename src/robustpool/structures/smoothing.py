@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError
-from .binary_structure import omniscient_posterior, open_unit, unit_array
+from .binary_structure import omniscient_posterior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,7 +45,7 @@ def trim(prior: float, reports: ArrayLike, epsilon_1: float, epsilon_2: float) -
            [0.4, 0.4],
            [0. , 0.4]])
     """
-    mu, x = open_unit("prior", prior), unit_array("reports", reports)
+    mu, x = checks.open_unit("prior", prior), checks.unit_array("reports", reports)
     if x.ndim != 2 or x.shape[1] != 2:
         raise InputError(f"reports must have the shape (profiles, 2); the shape is {x.shape}.")
     _check(epsilon_1, epsilon_2)

@@ -1,0 +1,48 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def write_json(path: str | os.PathLike[str], data: Any) -> None:
+    """Write JSON, whole or not at all."""
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Say that a file cannot be written before the work is done, not after."""
+    target = Path(path).absolute()
+    if target.exists() and not target.is_file():
+        raise InputError(f"{os.fspath(path)!r} cannot be written: it is not a regular file.")
+    folder = next(parent for parent in target.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(
+            f"{os.fspath(path)!r} cannot be written: {folder.name!r} is not a folder that can be written to."
+        )
+
+
+def write_whole(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
+    """Let ``write`` write a file under a temporary name, then move it into place; links are followed."""
+    check_writable(path)
+    target = Path(path).resolve()
+    partial = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write(partial)
+        partial.replace(target)
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)!r} cannot be written ({error.strerror or error}).") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -1,0 +1,302 @@
+"""Two conditionally independent agents: the family, symmetry, nature's exact response, Algorithms 1 and 2."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.interpolate import RegularGridInterpolator
+
+import reference
+import robustpool as rp
+from robustpool.game.best_response import best_responder
+from robustpool.game.finite_game import finite_game
+from robustpool.game.losses import get_loss
+from robustpool.game.nature import best_response, best_response_any_prior
+
+
+def enumerated_regrets(N: int, M: int, f: Any) -> list[tuple[float, float]]:
+    """(mu, regret) of every structure, by plain loops over fractions."""
+    found = []
+    for mu, points in reference.independent_structures(N, M):
+        total = 0.0
+        for x, z, with_0, with_1 in points:
+            chance = float(with_0 + with_1)
+            if chance > 0:
+                total += chance * (f[int(x * N), int(z * N)] - float(with_1 / (with_0 + with_1))) ** 2
+        found.append((float(mu), total))
+    return found
+
+
+# --- the family ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("N", "M"), [(1, 2), (2, 2), (3, 7), (4, 8), (5, 10), (6, 4)])
+def test_every_structure_is_there_once(N: int, M: int) -> None:
+    family = rp.ConditionallyIndependent(2, N, M)
+    enumerated = family.enumerate(pruned=False)
+    f = np.random.default_rng(N).random((N + 1, N + 1))
+    table = rp.TableAggregator(enumerated.flat.reports, f.ravel())
+    ours = sorted(zip(enumerated.priors / M, rp.regrets(table, enumerated.flat), strict=True))
+    plain = sorted(enumerated_regrets(N, M, f))
+    assert len(ours) == len(plain) == family.count(pruned=False)
+    np.testing.assert_allclose(np.array(ours), np.array(plain), atol=1e-14)
+
+
+def test_pruning_leaves_about_a_sixteenth_of_the_labelled_structures() -> None:
+    family = rp.ConditionallyIndependent(2, 20, 400)
+    labelled = 4 * family.count(pruned=False)  # both agents' signals may be renamed
+    assert 15 < labelled / family.count(pruned=True) < 16
+    assert len(family.enumerate().flat) == family.count(pruned=True)
+
+
+@pytest.mark.parametrize("lipschitz", [None, 0.8])
+@pytest.mark.parametrize(("N", "M"), [(3, 6), (4, 8), (5, 7)])
+def test_the_pruned_and_the_full_game_have_the_same_value(N: int, M: int, lipschitz: float | None) -> None:
+    family = rp.ConditionallyIndependent(2, N, M)
+    pruned = rp.solve(family, tolerance=1e-5, lipschitz=lipschitz)
+    full = rp.solve(family.enumerate(pruned=False).flat, tolerance=1e-5, lipschitz=lipschitz)
+    assert pruned.stopped is full.stopped is rp.Stopped.GAP
+    assert max(pruned.lower, full.lower) <= min(pruned.upper, full.upper) + 1e-9
+
+
+def test_the_table_of_the_pruned_game_is_symmetric_and_has_its_regret_on_the_full_family() -> None:
+    family = rp.ConditionallyIndependent(2, 6, 12)
+    solution: Any = rp.solve(family, tolerance=1e-4)
+    f = solution.aggregator.values
+    np.testing.assert_array_equal(f, f.T)
+    np.testing.assert_allclose(f, 1 - f[::-1, ::-1], atol=1e-15)
+    assert rp.regrets(solution.aggregator, family.enumerate(pruned=False).flat).max() == pytest.approx(
+        solution.upper, abs=1e-14
+    )
+
+
+def test_the_lower_bound_belongs_to_the_mixture_as_it_is_saved() -> None:
+    """Symmetrise the mixture on the full family by hand: no aggregator at all does better against it."""
+    family = rp.ConditionallyIndependent(2, 5, 10)
+    solution = rp.solve(family, tolerance=1e-4)
+    structures: Any = solution.mixture.structures
+    used = np.flatnonzero(solution.mixture.weights)
+    joints: list[Any] = []
+    weights: list[float] = []
+    for t in used:
+        if not 0 < structures.priors[t] < 10:
+            continue
+        one = structures.structure(int(t))
+        swapped = rp.BinaryStructure(one.prior, one.reports[::-1])
+        for image in (one, swapped, one.mirrored(), swapped.mirrored()):
+            joints.append(image.to_information_structure().joint)
+            weights.append(solution.mixture.weights[t] / 4)
+    game = finite_game(rp.FiniteFamily.from_joints(np.array(joints)), get_loss("square"), "additive", ())
+    share = np.array(weights) / sum(weights)
+    value = best_responder(game)(game.masses(share)).least - share @ game.offset
+    assert value >= solution.lower - 1e-12  # without the certain structures, which add nothing, it can only be more
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reports": 0}, r"reports must be a whole number, at least 1; it is 0"),
+        ({"priors": 1}, r"priors must be a whole number, at least 2; it is 1"),
+        ({"agents": 0}, r"agents must be a whole number, at least 1; it is 0"),
+        ({"reports": 2.5}, r"reports must be a whole number, at least 1; it is 2\.5"),
+    ],
+)
+def test_bad_families_get_one_sentence(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(rp.InputError, match=message):
+        rp.ConditionallyIndependent(**arguments)
+
+
+def test_what_cannot_be_written_out_says_so() -> None:
+    with pytest.raises(
+        rp.UnsupportedError, match="a family with continuous priors cannot be written out; give a number of priors"
+    ):
+        rp.solve(rp.ConditionallyIndependent(2, 20, None))
+    with pytest.raises(rp.UnsupportedError, match="a family with continuous reports cannot be written out"):
+        rp.solve(rp.ConditionallyIndependent(2, None, 20))
+    with pytest.raises(rp.InputError, match=r"structures of 2 agents would need about [\d,]+ GB of memory"):
+        rp.solve(rp.ConditionallyIndependent(2, 200, 4000))
+
+
+# --- nature's exact best response -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("N", range(1, 9))
+def test_nature_agrees_with_brute_force(N: int) -> None:
+    """Over every prior and pair of reports, for rough tables, rules and tables of zeros and ones."""
+    rng = np.random.default_rng(N)
+    x = np.arange(N + 1) / N
+    for M in (2 * N + 1, 2 * N):
+        for f in (rng.random((N + 1, N + 1)), (x[:, None] + x) / 2, rng.integers(0, 2, (N + 1, N + 1)).astype(float)):
+            every = enumerated_regrets(N, max(M, 2), f)
+            priors = np.arange(1, max(M, 2)) / max(M, 2)
+            response = best_response(x, f, priors)
+            for prior, value in zip(priors, response.values, strict=True):
+                assert value == pytest.approx(max(v for mu, v in every if mu == pytest.approx(prior)), abs=1e-13)
+            structure = response.structure()
+            table = rp.GridAggregator(f)
+            assert rp.regret(table, structure.to_information_structure()) == pytest.approx(response.value, abs=1e-12)
+
+
+def test_nature_under_the_log_loss_agrees_with_brute_force() -> None:
+    rng = np.random.default_rng(5)
+    family = rp.ConditionallyIndependent(2, 5, 10)
+    f = 0.05 + 0.9 * rng.random((6, 6))
+    enumerated = family.enumerate(pruned=False)
+    values = rp.regrets(rp.TableAggregator(enumerated.flat.reports, f.ravel()), enumerated.flat, loss="log")
+    inner = (enumerated.priors > 0) & (enumerated.priors < 10)
+    response = best_response(family.report_grid, f, family.prior_grid[1:-1], loss="log")
+    assert response.value == pytest.approx(values[inner].max(), abs=1e-12)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_more_than_two_signals_do_not_help_nature(seed: int) -> None:
+    """[Guo2024, Lemma 3.5]: whatever marginals with mean mu, binary ones are at least as bad."""
+    rng = np.random.default_rng(seed)
+    N = int(rng.integers(2, 9))
+    x = np.arange(N + 1) / N
+    mu = float(rng.uniform(0.05, 0.95))
+    f = rng.random((N + 1, N + 1))
+    marginals = []
+    for _ in range(2):
+        q = rng.dirichlet(np.full(N + 1, 0.5))
+        mean = q @ x  # bring the mean to mu by mixing with a report of 0 or of 1
+        end, share = (N, (mu - mean) / (1 - mean)) if mean < mu else (0, (mean - mu) / mean)
+        q = (1 - share) * q
+        q[end] += share
+        marginals.append(q)
+    c = np.outer(x, x) / mu + np.outer(1 - x, 1 - x) / (1 - mu)
+    g = np.divide(np.outer(x, x) / mu, c, out=np.zeros_like(c), where=c > 0)
+    many = marginals[0] @ (c * (f - g) ** 2) @ marginals[1]
+    assert many <= best_response(x, f, np.array([mu])).value + 1e-13
+
+
+def test_continuous_priors_beat_every_grid_of_priors() -> None:
+    rng = np.random.default_rng(3)
+    x = np.arange(9) / 8
+    for f in ((x[:, None] + x) / 2, rng.random((9, 9))):
+        free = best_response_any_prior(x, f)
+        dense = best_response(x, f, np.arange(1, 20_000) / 20_000)
+        assert free.value >= dense.value - 1e-12
+        assert free.value <= dense.value + 1e-3
+
+
+# --- Algorithm 1 and Algorithm 2 --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("N", [4, 5, 6, pytest.param(8, marks=pytest.mark.slow)])
+def test_value_on_small_grids_agrees_with_an_independent_enumeration(N: int) -> None:
+    value = reference.independent_value(N, 2 * N)
+    solution = rp.solve(rp.ConditionallyIndependent(2, N, 2 * N), tolerance=1e-5)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
+
+
+@pytest.mark.parametrize("L", [0.5, 1.0, 3.0])
+def test_lipschitz_value_agrees_with_an_independent_enumeration(L: float) -> None:
+    value = reference.independent_value(5, 10, lipschitz=L)
+    solution: Any = rp.solve(rp.ConditionallyIndependent(2, 5, 10), lipschitz=L, tolerance=1e-5)
+    assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
+    assert solution.aggregator.lipschitz <= L + 1e-9
+
+
+def test_half_lipschitz_is_the_average() -> None:
+    """With L = 1/2 the plain average attains the value 1/16."""
+    solution = rp.solve(rp.ConditionallyIndependent(2, 8, 40), lipschitz=0.5, tolerance=1e-5)
+    assert solution.lower <= 1 / 16 <= solution.upper + 1e-12
+
+
+def test_the_value_falls_as_the_constant_grows_until_the_grid_no_longer_feels_it() -> None:
+    family = rp.ConditionallyIndependent(2, 6, 24)
+    values = [rp.solve(family, lipschitz=L, tolerance=1e-4) for L in (0.5, 1, 2, 4, 6)]
+    assert all(tight.upper >= loose.lower for tight, loose in pairwise(values))
+    free = rp.solve(family, tolerance=1e-4)
+    assert (values[-1].lower, values[-1].upper) == (free.lower, free.upper)  # N <= L: the constraint is empty
+
+
+def test_three_agents_on_a_small_grid() -> None:
+    """The lower bound for n = 3 from mirrored pairs of structures, 0.0444770 over all priors, is nearly met on a grid."""
+    solution: Any = rp.solve(rp.ConditionallyIndependent(3, 4, 16), tolerance=1e-3)
+    assert solution.aggregator.agents == 3
+    assert solution.upper == pytest.approx(0.0445, abs=0.002)
+    f = solution.aggregator.values
+    np.testing.assert_allclose(f, np.transpose(f, (1, 2, 0)), atol=1e-15)
+    assert rp.solve(rp.ConditionallyIndependent(1, 4, 16)).upper == pytest.approx(0, abs=1e-6)
+
+
+def test_a_custom_loss_and_other_restrictions_work_here_too() -> None:
+    import cvxpy as cp
+
+    family = rp.ConditionallyIndependent(2, 3, 6)
+    square = rp.solve(family, tolerance=1e-3)
+    own = rp.solve(family, tolerance=1e-3, loss=rp.ConvexLoss(lambda y, state: cp.square(y - state)))
+    assert max(own.lower, square.lower) <= min(own.upper, square.upper) + 1e-7
+    monotone = rp.solve(family, tolerance=1e-3, restrictions=[rp.Monotone()])
+    assert monotone.upper >= square.lower
+    biased = rp.solve(family, tolerance=1e-3, restrictions=[rp.Constrained(lambda table, _: [table >= 0.3])])
+    assert biased.lower > square.upper
+
+
+@pytest.mark.slow
+def test_algorithm_1_at_the_size_of_the_paper() -> None:
+    """N = 20, M = 400: within 2e-4 after at most 1,000 rounds, around the value 0.022542."""
+    solution = rp.solve(rp.ConditionallyIndependent(2, 20, 400), tolerance=2e-4, rounds=1000)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.lower <= 0.022542 <= solution.upper + 1e-6
+
+
+# --- the interpolated table ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agents", [1, 2, 3])
+def test_interpolation_agrees_with_scipy(agents: int) -> None:
+    rng = np.random.default_rng(agents)
+    values = rng.random((6,) * agents)
+    reports = np.concatenate((rng.random((500, agents)), rng.integers(0, 6, (50, agents)) / 5))
+    expected = RegularGridInterpolator([np.arange(6) / 5] * agents, values)(reports)
+    np.testing.assert_allclose(rp.GridAggregator(values)(reports), expected, atol=1e-14)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=50, deadline=None)
+def test_the_interpolated_table_has_its_lipschitz_constant(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    f = rp.GridAggregator(rng.random((5, 5)))
+    x, y = rng.random((2, 200, 2))
+    assert (np.abs(f(x) - f(y)) <= f.lipschitz * np.abs(x - y).sum(axis=1) + 1e-12).all()
+
+
+def test_bad_grids_and_reports_get_one_sentence() -> None:
+    f = rp.GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
+    assert np.isnan(f([[np.nan, np.nan]])).all()
+    with pytest.raises(
+        rp.InputError, match=r"this design needs 2 answers a row; row 1 has 1 \(1 of 2 rows have too few\)"
+    ):
+        f([[0.5, 0.5], [0.5, np.nan]])
+    with pytest.raises(rp.InputError, match=r"report must lie in \[0, 1\]; reports\[0\]\[1\] is 1\.5"):
+        f([[0.5, 1.5]])
+    with pytest.raises(rp.InputError, match=r"this design is for 2 agents; there are 3 reports"):
+        f([[0.5, 0.5, 0.5]])
+    with pytest.raises(
+        rp.InputError, match=r"a grid needs the shape \(N \+ 1, \.\.\., N \+ 1\) with N >= 1; the shape is \(2, 3\)"
+    ):
+        rp.GridAggregator(np.zeros((2, 3)))
+    with pytest.raises(rp.InputError, match=r"forecast must lie in \[0, 1\]; values\[0\]\[1\] is 2 \(1 of 4 entries\)"):
+        rp.GridAggregator(np.array([[0.0, 2.0], [0.0, 0.0]]))
+
+
+def test_mirrored_needs_two_states_and_posteriors() -> None:
+    with pytest.raises(
+        rp.UnsupportedError, match="mirrored needs two states and posterior reports; there are 3 states"
+    ):
+        rp.solve(rp.random_family(3, states=3), restrictions=[rp.Mirrored()])
+    with pytest.raises(
+        rp.UnsupportedError,
+        match="mirrored goes together with Lipschitz or monotone only where the profiles are a full grid",
+    ):
+        rp.solve(rp.random_family(30, resolution=7, rng=1), restrictions=[rp.Mirrored(), rp.Lipschitz(0.1)])

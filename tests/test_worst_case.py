@@ -1,0 +1,144 @@
+"""The worst-case search against published numbers and against scipy's global optimiser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import differential_evolution
+
+import robustpool as rp
+from robustpool.game.losses import Square
+from robustpool.game.worst_case import LARGEST_LOGIT, continuous_regrets
+
+# rule, agents, published worst-case regret, digits, source. The searches behind them bound the supremum from below.
+PUBLISHED = [
+    ("mean", 2, 0.0625, 4, "[Guo2024, Table 1]; 1/16 by hand"),
+    ("average-prior", 2, 0.0260, 4, "[Guo2024, Table 1]"),
+    ("arieli-tuned", 2, 0.0250, 4, "[Guo2024, Table 1]"),
+    ("log-odds", 2, 0.022599, 6, "[arXiv2604.24517]"),
+    ("minimax", 2, (5 * np.sqrt(5) - 11) / 8, 10, "[Arieli2018], the lower bound that the rule attains"),
+    ("mean", 3, 1 / 9, 6, "(n-1)^2/(4 n^2), one agent knows the state"),
+    ("mean", 4, 9 / 64, 6, "the same"),
+]
+
+
+@pytest.mark.parametrize(("rule", "agents", "value", "digits", "source"), PUBLISHED)
+def test_published_worst_cases(rule: str, agents: int, value: float, digits: int, source: str) -> None:
+    found = rp.worst_case(rp.get_rule(rule), rp.ConditionallyIndependent(agents, None, None))
+    assert found.regret == pytest.approx(value, abs=0.51 * 10.0**-digits), source
+    assert found.proved is False
+
+
+@pytest.mark.parametrize("rule", ["mean", "average-prior", "minimax", "geometric-mean", "extremized-odds", "median"])
+def test_the_structure_has_the_regret_that_is_claimed(rule: str) -> None:
+    found: Any = rp.worst_case(rp.get_rule(rule))
+    assert rp.regret(rp.get_rule(rule), found.structure.to_information_structure()) == pytest.approx(
+        found.regret, abs=1e-9
+    )
+    assert found.regret >= rp.worst_case(rp.get_rule(rule), rp.ConditionallyIndependent(2, 12, 48)).regret - 1e-12
+
+
+def evolved(aggregator: Any, calls: int, seed: int = 0) -> float:
+    """The largest regret that scipy's differential evolution finds with about that many structures."""
+    bounds: Any = [(-LARGEST_LOGIT, LARGEST_LOGIT)] + [(0.0, 1.0)] * 4
+
+    def negative(points: Any) -> Any:
+        columns = np.atleast_2d(np.asarray(points).T)
+        return -continuous_regrets(aggregator, np.ascontiguousarray(columns), Square())
+
+    size = 20 * 5
+    result = differential_evolution(
+        negative, bounds, popsize=20, maxiter=max(1, calls // size), tol=0, atol=1e-15,
+        rng=np.random.default_rng(seed), vectorized=True, updating="deferred", polish=False,
+    )  # fmt: skip
+    return float(-result.fun)
+
+
+OWN = [
+    "mean", "median", "geometric-mean", "geometric-odds", "extremized-odds:d=1.5", "extremized-odds:d=3", "neyman-odds",
+    "karmarkar:a=1.5", "karmarkar:a=3", "beta-pool:a=2", "product", "bordley:prior=0.2", "bordley:prior=0.5", "average-prior",
+    "arieli-tuned", "log-odds:alpha=0.45", "log-odds:alpha=0.7", "minimax:b=0.08", "minimax:b=0.3", "minimax:b=0.5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", [name for name in OWN if name in ("geometric-mean", "product", "log-odds:alpha=0.7")])
+def test_search_is_not_beaten_by_differential_evolution(rule: str) -> None:
+    aggregator = rp.get_rule(rule)
+    assert rp.worst_case(aggregator).regret >= evolved(aggregator, 50_000) - 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", OWN)
+def test_search_is_not_beaten_by_differential_evolution_with_a_hundred_times_its_budget(rule: str) -> None:
+    aggregator = rp.get_rule(rule)
+    calls = 0
+
+    def counted(reports: Any) -> Any:
+        nonlocal calls
+        calls += len(reports)
+        return aggregator(reports)
+
+    found = rp.worst_case(counted).regret
+    assert found >= evolved(aggregator, 100 * calls // 4) - 1e-9  # four profiles a structure
+
+
+def test_careless_corners_are_not_searched_for_a_false_quarter() -> None:
+    """The published formula says 0/0 at (0, 0); its limit is 0. Reports of 0 and 1 together never come."""
+
+    def careless(x: Any) -> Any:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            a, b = x.T
+            m = (a + b) / 2
+            f = a * b * (1 - m) / (a * b * (1 - m) + (1 - a) * (1 - b) * m)
+        return np.where(np.isnan(f), (a == 1) * 1.0, f)
+
+    assert rp.worst_case(careless).regret == pytest.approx(0.02599, abs=1e-5)
+    assert rp.worst_case(rp.get_rule("average-prior")).regret == pytest.approx(0.02599, abs=1e-5)
+
+
+def test_tiny_priors_are_searched() -> None:
+    """A rule that is right but for priors below 1e-4, where it says the contrary."""
+
+    def trap(x: Any) -> Any:
+        good = rp.get_rule("minimax")(x)
+        tiny = (x.max(axis=1) < 1e-4) & (x.max(axis=1) > 0)
+        return np.where(tiny, 1.0, good)
+
+    assert rp.worst_case(trap).regret > 0.9
+
+
+def test_under_the_log_loss() -> None:
+    found: Any = rp.worst_case(rp.get_rule("minimax"), loss="log")
+    exact = rp.regret(rp.get_rule("minimax"), found.structure.to_information_structure(), loss="log")
+    assert found.regret == pytest.approx(exact, abs=1e-9)
+    assert rp.worst_case(rp.get_rule("mean"), loss="log").regret > 0.1
+
+
+def test_on_finite_families_and_grids() -> None:
+    family = rp.random_family(50, rng=1)
+    found: Any = rp.worst_case(lambda x: x.mean(axis=1), family)
+    assert found.regret == rp.regrets(lambda x: x.mean(axis=1), family)[found.structure]
+    free = rp.worst_case(rp.get_rule("average-prior"), rp.ConditionallyIndependent(2, 20, None))
+    grid = rp.worst_case(rp.get_rule("average-prior"), rp.ConditionallyIndependent(2, 20, 400))
+    assert grid.regret <= free.regret + 1e-15 <= 0.026
+
+
+def broken(_: Any) -> Any:
+    raise KeyError("x")
+
+
+def test_bad_aggregators_get_one_sentence() -> None:
+    with pytest.raises(rp.InputError, match=r"forecast must lie in \[0, 1\]; aggregator '<lambda>' says"):
+        rp.worst_case(lambda x: x.sum(axis=1))
+    with pytest.raises(rp.InputError, match=r"aggregator '<lambda>' must return the shape"):
+        rp.worst_case(lambda x: x)
+    with pytest.raises(rp.InputError, match=r"aggregator 'broken' failed on \d+ profiles: KeyError: 'x'"):
+        rp.worst_case(broken)
+    with pytest.raises(rp.UnsupportedError, match="the worst case on a grid is searched for two agents"):
+        rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, 5, 10))
+    with pytest.raises(
+        rp.UnsupportedError, match="the worst case is searched under the square and the log loss, not under 'custom'"
+    ):
+        rp.worst_case(rp.get_rule("mean"), loss=rp.ConvexLoss(lambda y, state: y - state))
