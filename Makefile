@@ -15,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint bench docs clean
+.PHONY: help run test test-all lint regrets bench docs clean
 .NOTPARALLEL: # two pips in one environment get into each other's way
 .DELETE_ON_ERROR:
 
@@ -41,6 +41,9 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+regrets: $(VENV)/.installed ## search again for the worst cases that `robustpool rules` shows
+	$(BIN)/python tools/found_regrets.py
 
 bench: $(VENV)/.installed ## measure the solvers against others, side by side
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy.optimize import differential_evolution
 
 import robustpool as rp
+from robustpool.aggregators.rules import FOUND_REGRETS, RULES
 from robustpool.game.losses import Square
 from robustpool.game.worst_case import LARGEST_LOGIT, continuous_regrets
 
@@ -29,6 +31,19 @@ def test_published_worst_cases(rule: str, agents: int, value: float, digits: int
     found = rp.worst_case(rp.get_rule(rule), rp.ConditionallyIndependent(agents, None, None))
     assert found.regret == pytest.approx(value, abs=0.51 * 10.0**-digits), source
     assert found.proved is False
+
+
+def test_the_table_of_found_regrets_is_what_the_search_finds() -> None:
+    """`robustpool rules` shows it; `make regrets` writes it anew."""
+    table = json.loads(FOUND_REGRETS.read_text())
+    assert list(table) == list(RULES)
+    assert [name for name, row in table.items() if row is None] == ["bordley"]
+    for name, row in table.items():
+        if row is not None:
+            assert row["regret"] == pytest.approx(rp.worst_case(name).regret, abs=1e-8), name
+            structure = rp.BinaryStructure(row["prior"], row["reports"])
+            assert rp.regret(name, structure.to_information_structure()) == pytest.approx(row["regret"], abs=1e-9), name
+            assert row["proved"] is False
 
 
 @pytest.mark.parametrize("rule", ["mean", "average-prior", "minimax", "geometric-mean", "extremized-odds", "median"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias, final
 
 import numpy as np
@@ -23,6 +24,9 @@ from . import pools
 from .pools import FloatArray
 
 Pool: TypeAlias = Callable[..., FloatArray]
+
+FOUND_REGRETS = Path(__file__).with_name("found_regrets.json")
+"""The worst case that our search found for each rule with its default parameters; written by `make regrets`."""
 
 
 @final

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from .render import JsonFlag, show
+
+LEGEND = [
+    "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",
+    "Parameters are set as in extremized-odds:d=1.5. The regret is the worst that a search found for two conditionally",
+    "independent agents, as defaults stand: found, not proved. `robustpool worst-case RULE` repeats the search.",
+]
 
 
 def rules(as_json: JsonFlag = False) -> None:
-    """List the rules: name, formula, source, worst-case regret and whether that is proved.
+    """List the rules: name, parameters, formula, source, worst-case regret and whether that is proved.
 
     \b
     Example:
       robustpool rules --json
     """
-    from ..aggregators.rules import RULES
+    from ..aggregators.rules import FOUND_REGRETS, RULES
 
-    found = [
-        {"name": name, "formula": rule.formula, "source": rule.source, "regret": None, "proved": False}
-        for name, rule in RULES.items()
-    ]
-    width = max(len(name) for name in RULES)
-    lines = [f"{rule['name']:<{width}}  {rule['formula']}\n{'':<{width}}  {rule['source']}" for rule in found]
-    show({"rules": found}, lines, as_json=as_json)
+    found: dict[str, dict[str, Any] | None] = json.loads(FOUND_REGRETS.read_text(encoding="utf-8"))
+    listed = []
+    lines = []
+    for name, rule in RULES.items():
+        worst = found[name] or {"regret": None, "proved": False}
+        parameters = {key: {"default": p.default, "range": str(p)} for key, p in rule.parameters.items()}
+        listed.append(
+            {
+                "name": name,
+                "parameters": parameters,
+                "agents": rule.agents,
+                "formula": rule.formula,
+                "source": rule.source,
+                "regret": worst["regret"],
+                "proved": worst["proved"],
+            }
+        )
+        regret = f"{worst['regret']:.6f}, found" if worst["regret"] is not None else "depends on its parameter"
+        given = ", ".join(
+            f"{key} in {p['range']}"
+            + (f", by default {p['default']:g}" if p["default"] is not None else ", to be given")
+            for key, p in parameters.items()
+        )
+        lines += [f"{name}", f"    {rule.formula}", *([f"    {given}"] if given else [])]
+        lines += [f"    worst-case regret {regret}", f"    {rule.source}"]
+    show({"rules": listed}, [*lines, "", *LEGEND], as_json=as_json)
