@@ -93,7 +93,7 @@ def test_the_lower_bound_belongs_to_the_mixture_as_it_is_saved() -> None:
             weights.append(solution.mixture.weights[t] / 4)
     game = finite_game(rp.FiniteFamily.from_joints(np.array(joints)), get_loss("square"), "additive", ())
     share = np.array(weights) / sum(weights)
-    value = best_responder(game)(game.masses(share)).least - share @ game.offset
+    value = best_responder(game.tables)(game.masses(share)).least - share @ game.offset
     assert value >= solution.lower - 1e-12  # without the certain structures, which add nothing, it can only be more
 
 

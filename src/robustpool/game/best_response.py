@@ -15,15 +15,15 @@ from .losses import ConvexLoss, Square
 from .quadratic_programme import QuadraticProgramme
 
 if TYPE_CHECKING:
-    from .finite_game import FiniteGame
     from .response import Responder
+    from .tables import Tables
 
 
-def best_responder(game: FiniteGame) -> Responder:
+def best_responder(tables: Tables) -> Responder:
     """The first way that applies."""
-    layout = game.layout
-    if layout.constraints or isinstance(game.loss, ConvexLoss):
-        return ConvexProgramme(game)
+    layout = tables.layout
+    if layout.constraints or isinstance(tables.loss, ConvexLoss):
+        return ConvexProgramme(tables)
     if len(layout.differences) == 0:
-        return ClosedForm(game)
-    return QuadraticProgramme(game) if isinstance(game.loss, Square) else ConvexProgramme(game)
+        return ClosedForm(tables)
+    return QuadraticProgramme(tables) if isinstance(tables.loss, Square) else ConvexProgramme(tables)

@@ -12,33 +12,31 @@ from .response import Response, cost
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .finite_game import FiniteGame
+    from .tables import Tables
 
     Floats = NDArray[np.float64]
 
 
 class ClosedForm:
-    """The posterior Pr[omega | x] under the mixture; where the mixture never leads, that under the uniform one."""
+    """The posterior Pr[omega | x] under the mixture; where the mixture never leads, the default."""
 
     arithmetic = "float64, closed form"
     cheap = True
 
-    def __init__(self, game: FiniteGame) -> None:
-        self.game = game
-        everywhere = game.masses(np.full(len(game.family), 1.0))
-        self.elsewhere = np.where(game.pinned[:, None], game.pins, _posterior(everywhere))
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
 
     def __call__(self, masses: Floats) -> Response:
         """See Responder."""
-        game = self.game
-        reached = (masses.sum(axis=1) > 0) & ~game.pinned
-        table = np.where(reached[:, None], _posterior(masses), self.elsewhere)
-        pinned = game.pinned.any()
-        least = cost(masses, game.loss.table(table)) if pinned else float(game.loss.bayes_risk(masses).sum())
+        tables = self.tables
+        reached = (masses.sum(axis=1) > 0) & ~tables.pinned
+        table = np.where(reached[:, None], posterior(masses), tables.default)
+        pinned = tables.pinned.any()
+        least = cost(masses, tables.loss.table(table)) if pinned else float(tables.loss.bayes_risk(masses).sum())
         return Response(table, least, least)
 
 
-def _posterior(masses: Floats) -> Floats:
+def posterior(masses: Floats) -> Floats:
     """M(x, omega) / M(x); uniform at profiles of probability 0, such as the reports (0, 1) of independent agents."""
     total = masses.sum(axis=1, keepdims=True)
     return np.where(total > 0, safe_divide(masses, total), 1 / masses.shape[1])

@@ -13,7 +13,7 @@ from .response import WEAK_DUALITY, Response, cost, dual_bound
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .finite_game import FiniteGame
+    from .tables import Tables
 
     Floats = NDArray[np.float64]
 
@@ -23,28 +23,27 @@ class ConvexProgramme:
 
     cheap = False
 
-    def __init__(self, game: FiniteGame) -> None:
+    def __init__(self, tables: Tables) -> None:
         import cvxpy as cp
 
-        self.game = game
-        layout, bonds = game.layout, game.layout.differences
-        if game.pinned.any() and isinstance(game.loss, ConvexLoss):
+        self.tables = tables
+        layout, bonds = tables.layout, tables.layout.differences
+        if tables.pinned.any() and isinstance(tables.loss, ConvexLoss):
             raise UnsupportedError(
-                "the ratio of a custom loss needs a positive omniscient loss in every structure; "
-                f"structure {self._lossless()!r} has none."
+                "the ratio of a custom loss needs a positive omniscient loss in every structure; some have none."
             )
-        self.forecast, rules = forecast_variable(layout.cells, game.states)
-        self.masses = cp.Parameter((layout.cells, game.states), nonneg=True)
+        self.forecast, rules = forecast_variable(layout.cells, tables.states)
+        self.masses = cp.Parameter((layout.cells, tables.states), nonneg=True)
         terms = [
-            cp.multiply(self.masses[:, state], game.loss.expression(self.forecast, state))
-            for state in range(game.states)
+            cp.multiply(self.masses[:, state], tables.loss.expression(self.forecast, state))
+            for state in range(tables.states)
         ]
-        shown = game.pins[:, 1] if game.states == 2 else game.pins
-        if game.pinned.any():
-            rules.append(self.forecast[game.pinned] == shown[game.pinned])
+        shown = tables.pins[:, 1] if tables.states == 2 else tables.pins
+        if tables.pinned.any():
+            rules.append(self.forecast[tables.pinned] == shown[tables.pinned])
         self.bonds = None
         if len(bonds):
-            slack = bonds.slack if game.states == 2 else np.repeat(bonds.slack[:, None], game.states, axis=1)
+            slack = bonds.slack if tables.states == 2 else np.repeat(bonds.slack[:, None], tables.states, axis=1)
             self.bonds = bonds.matrix(layout.cells) @ self.forecast <= slack
             rules.append(self.bonds)
         rules.extend(layout.user_constraints(self.forecast))
@@ -53,7 +52,7 @@ class ConvexProgramme:
     @property
     def exact(self) -> bool:
         """Whether the dual bound is our own."""
-        return isinstance(self.game.loss, (Square, Log)) and not self.game.layout.constraints
+        return isinstance(self.tables.loss, (Square, Log)) and not self.tables.layout.constraints
 
     @property
     def arithmetic(self) -> str:
@@ -66,24 +65,22 @@ class ConvexProgramme:
 
     def __call__(self, masses: Floats) -> Response:
         """See Responder."""
-        game = self.game
+        tables = self.tables
         size = float(masses.sum(axis=1).max()) or 1.0
         self.masses.value = masses / size
         solve_convex(self.problem, "the best response")
         table = forecast_table(np.asarray(self.forecast.value))
-        table = np.where(game.pinned[:, None], game.pins, table)
-        table = game.layout.differences.repaired(table, game.pinned)
-        value = cost(masses, game.loss.table(table))
+        table = tables.feasible(table)
+        value = cost(masses, tables.loss.table(table))
         if self.exact:
             dual = (
-                np.zeros((1 if game.states == 2 else game.states, 0)) if self.bonds is None else self.bonds.dual_value
+                np.zeros((1 if tables.states == 2 else tables.states, 0))
+                if self.bonds is None
+                else self.bonds.dual_value
             )
             multipliers = size * np.maximum(np.atleast_2d(np.asarray(dual).T), 0.0)
-            least = dual_bound(game, masses, multipliers)
+            least = dual_bound(tables, masses, multipliers)
         else:
             found = size * float(self.problem.value)
             least = min(found, value) - 1e-8 * max(1.0, abs(found))
         return Response(table, value, least)
-
-    def _lossless(self) -> str:
-        return self.game.family.name(int(np.argmax(self.game.scale == 0)))

@@ -18,7 +18,9 @@ import numpy as np
 from ..aggregators.restrictions import Restriction, TableLayout, lay_out
 from ..aggregators.table import TableAggregator
 from ..errors import UnsupportedError
+from .closed_form import posterior
 from .paradigms import omniscient_losses, payoff_terms
+from .tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,20 +40,27 @@ class FiniteGame:
     """Payoff = scale * loss - offset for each structure; tables of forecasts have shape (cells, states)."""
 
     family: FiniteFamily
-    loss: Loss
     paradigm: str
-    layout: TableLayout
+    tables: Tables
     cell: NDArray[np.int32]  # (points,): the cell of a support point's profile
     mass: NDArray[np.float64]  # (points, states): Pr_theta[s, omega], states exchanged where the profile is flipped
     scale: NDArray[np.float64]  # (structures,)
     offset: NDArray[np.float64]  # (structures,)
-    pinned: NDArray[np.bool_]  # (cells,): cells that the ratio paradigm or the mirror fixes
-    pins: NDArray[np.float64]  # (cells, states): to what
+
+    @property
+    def loss(self) -> Loss:
+        """The loss."""
+        return self.tables.loss
+
+    @property
+    def layout(self) -> TableLayout:
+        """The layout of the tables."""
+        return self.tables.layout
 
     @property
     def states(self) -> int:
         """The number of states."""
-        return len(self.family.states)
+        return self.tables.states
 
     @cached_property
     def chunks(self) -> list[tuple[int, int]]:
@@ -105,7 +114,10 @@ def finite_game(family: FiniteFamily, loss: Loss, paradigm: str, restrictions: S
         mass = np.where(layout.balanced[cell, None], mass.mean(axis=1, keepdims=True), mass)
     pins = _pins(family, cell, mass, layout, pinning)
     pins[layout.balanced] = 0.5
-    return FiniteGame(family, loss, paradigm, layout, cell, mass, scale, offset, np.asarray(pins.any(axis=1)), pins)
+    pinned = np.asarray(pins.any(axis=1))
+    columns = [np.bincount(cell, weights=mass[:, k], minlength=layout.cells) for k in range(mass.shape[1])]
+    default = np.where(pinned[:, None], pins, posterior(np.stack(columns, axis=1)))
+    return FiniteGame(family, paradigm, Tables(loss, layout, pinned, pins, default), cell, mass, scale, offset)
 
 
 def _pins(

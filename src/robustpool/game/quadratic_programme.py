@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SolverError, UnsupportedError
-from .losses import forecast_table
 from .response import WEAK_DUALITY, Response, cost, dual_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .finite_game import FiniteGame
+    from .tables import Tables
 
     Floats = NDArray[np.float64]
 
@@ -27,49 +26,32 @@ class QuadraticProgramme:
     arithmetic = WEAK_DUALITY
     cheap = False
 
-    def __init__(self, game: FiniteGame) -> None:
+    def __init__(self, tables: Tables) -> None:
         import clarabel
         from scipy import sparse
 
-        self.game = game
-        columns = 1 if game.states == 2 else game.states
-        cells = game.layout.cells
-        bonds = game.layout.differences
-        unit = sparse.identity(columns * cells, format="csc")
-        each = sparse.kron(sparse.identity(columns), bonds.matrix(cells), format="csc")  # column by column
-        pinned = np.tile(game.pinned, columns)
-        shown = (game.pins[:, 1:] if columns == 1 else game.pins).T.ravel()
-        equal, equal_side = unit[pinned], shown[pinned]
-        bounds, bounds_side = -unit[~pinned], np.zeros(int((~pinned).sum()))
-        if columns == 1:
-            bounds, bounds_side = sparse.vstack((bounds, -bounds)), np.concatenate((bounds_side, bounds_side + 1))
-        else:
-            sums = sparse.hstack([sparse.identity(cells, format="csc")[~game.pinned]] * columns)
-            equal, equal_side = sparse.vstack((equal, sums)), np.concatenate((equal_side, np.ones(sums.shape[0])))
-        self.matrix = sparse.vstack((equal, each, bounds), format="csc")
-        self.side = np.concatenate((equal_side, np.tile(bonds.slack, columns), bounds_side))
-        equalities = len(equal_side)
+        self.tables = tables
+        self.polyhedron = polyhedron = tables.polyhedron
+        self.matrix = sparse.vstack((polyhedron.equal, polyhedron.unequal), format="csc")
+        self.side = np.concatenate((polyhedron.equal_side, polyhedron.unequal_side))
+        equalities = len(polyhedron.equal_side)
         self.cones = [clarabel.ZeroConeT(equalities)] if equalities else []
-        self.cones.append(clarabel.NonnegativeConeT(len(self.side) - equalities))
-        self.columns = columns
-        self.multipliers = slice(equalities, equalities + columns * len(bonds))
+        self.cones.append(clarabel.NonnegativeConeT(len(polyhedron.unequal_side)))
+        self.multipliers = slice(equalities, equalities + polyhedron.bonds)
         self.sparse = sparse
         self.clarabel = clarabel
 
     def __call__(self, masses: Floats) -> Response:
         """See Responder."""
-        game = self.game
+        tables = self.tables
         total = masses.sum(axis=1)
         size = total.max() or 1.0
-        curvature = np.tile(2 * total / size, self.columns) + 1e-12  # where no mass is, anything goes: stay bounded
-        linear = -2 * (masses[:, 1:] if self.columns == 1 else masses).T.ravel() / size
-        solution = self._solve(self.sparse.diags(curvature, format="csc"), linear)
-        y = np.array(solution.x).reshape(self.columns, -1).T
-        table = forecast_table(y[:, 0] if self.columns == 1 else y)
-        table = np.where(game.pinned[:, None], game.pins, table)
-        table = game.layout.differences.repaired(table, game.pinned)
-        multipliers = size * np.maximum(np.array(solution.z)[self.multipliers].reshape(self.columns, -1), 0.0)
-        return Response(table, cost(masses, game.loss.table(table)), dual_bound(game, masses, multipliers))
+        columns = self.polyhedron.columns
+        curvature = np.tile(2 * total / size, columns) + 1e-12  # where no mass is, anything goes: stay bounded
+        solution = self._solve(self.sparse.diags(curvature, format="csc"), -2 * self.polyhedron.flat(masses) / size)
+        table = tables.feasible(self.polyhedron.table(np.array(solution.x)))
+        multipliers = size * np.maximum(np.array(solution.z)[self.multipliers].reshape(columns, -1), 0.0)
+        return Response(table, cost(masses, tables.loss.table(table)), dual_bound(tables, masses, multipliers))
 
     def _solve(self, quadratic: Any, linear: Floats) -> Any:
         """Clarabel, and once more with stronger regularisation if it stumbles."""

@@ -20,7 +20,7 @@ from .losses import Log, Square
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .finite_game import FiniteGame
+    from .tables import Tables
 
     Floats = NDArray[np.float64]
 
@@ -65,12 +65,12 @@ def cost_by_cell(masses: Floats, losses: Floats) -> Floats:
     return np.where(masses > 0, masses * np.where(masses > 0, losses, 0.0), 0.0).sum(axis=1)
 
 
-def dual_bound(game: FiniteGame, masses: Floats, multipliers: Floats) -> float:
+def dual_bound(tables: Tables, masses: Floats, multipliers: Floats) -> float:
     """The lower bound of the module's head; ``multipliers`` has shape (states, or 1 for two states, constraints)."""
-    assert isinstance(game.loss, (Square, Log))
-    bonds = game.layout.differences
+    assert isinstance(tables.loss, (Square, Log))
+    bonds = tables.layout.differences
     tilt = np.zeros_like(masses)
     tilt[:, -len(multipliers) :] = (bonds.matrix(len(masses)).T @ multipliers.T).reshape(len(masses), -1)
-    fixed = cost_by_cell(masses, game.loss.table(game.pins)) + np.sum(tilt * game.pins, axis=1)
-    least = np.where(game.pinned, fixed, game.loss.tilted_minimum(masses, tilt))
+    fixed = cost_by_cell(masses, tables.loss.table(tables.pins)) + np.sum(tilt * tables.pins, axis=1)
+    least = np.where(tables.pinned, fixed, tables.loss.tilted_minimum(masses, tilt))
     return float(least.sum() - np.sum(multipliers @ bonds.slack))

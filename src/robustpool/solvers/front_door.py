@@ -85,7 +85,7 @@ def solve(
     chosen = _family(family)
     structures, game = _game(chosen, get_loss(loss), paradigm, limits)
     solver = MultiplicativeWeights(epsilon)
-    responder = best_responder(game)
+    responder = best_responder(game.tables)
     settings: dict[str, Any] = {
         "method": method,
         "mode": "practical" if solver.epsilon is None else "theory",
