@@ -41,6 +41,11 @@ class Responder(Protocol):
     """Best responses for one game."""
 
     @property
+    def tables(self) -> Tables:
+        """What the aggregator may say."""
+        ...
+
+    @property
     def arithmetic(self) -> str:
         """What the lower bound rests on, in words."""
         ...
