@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style as UnsrtStyle
 from pybtex.style.labels import BaseLabelStyle
+from sphinx.util import logging
+
+import robustpool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pybtex.database import Entry
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -93,5 +97,12 @@ def setup(app: Sphinx) -> None:
             )  # |x| names no substitution
             lines[number] = link_citations(absolute, ":cite:p:")
 
+    def miss_nothing(_app: Sphinx, environment: BuildEnvironment) -> None:
+        documented = environment.domains["py"].objects
+        for name in robustpool.__all__:
+            if f"robustpool.{name}" not in documented and name != "__version__":
+                logging.getLogger(__name__).warning("robustpool.%s is public and not documented.", name, location="api")
+
     app.connect("source-read", read_page)
+    app.connect("env-check-consistency", miss_nothing)
     app.connect("autodoc-process-docstring", read_docstring)

@@ -15,26 +15,31 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def divergence(log_loss, f, g):  # type: ignore[no-untyped-def]
-    """What forecasting f costs more than forecasting the posterior g, given g."""
-    if not log_loss:
+def penalty(kind, f, g):  # type: ignore[no-untyped-def]
+    """What forecasting f costs given the posterior g: more than forecasting g (kinds 0 and 1), or in all (2 and 3).
+
+    Kinds 0 and 2 are the square loss, 1 and 3 the log loss.
+    """
+    if kind == 0:
         return (f - g) * (f - g)
+    if kind == 2:
+        return g * (1.0 - f) * (1.0 - f) + (1.0 - g) * f * f
     total = 0.0
     if g > 0.0:
-        total += g * (math.log(g) - math.log(f)) if f > 0.0 else np.inf
+        total += g * ((math.log(g) if kind == 1 else 0.0) - math.log(f)) if f > 0.0 else np.inf
     if g < 1.0:
-        total += (1.0 - g) * (math.log1p(-g) - math.log1p(-f)) if f < 1.0 else np.inf
+        total += (1.0 - g) * ((math.log1p(-g) if kind == 1 else 0.0) - math.log1p(-f)) if f < 1.0 else np.inf
     return total
 
 
 @njit(nogil=True, cache=True)
-def cost_matrix(mu, x, f, log_loss, out):  # type: ignore[no-untyped-def]
-    """out[i, j] = c D(f, g) at the reports x[i], x[j]; 0 at (0, 1), which never comes."""
+def cost_matrix(mu, x, f, kind, out):  # type: ignore[no-untyped-def]
+    """out[i, j] = c times the penalty of f given g at the reports x[i], x[j]; 0 at (0, 1), which never comes."""
     for i in range(len(x)):
         for j in range(len(x)):
             p = x[i] * x[j] / mu
             q = (1.0 - x[i]) * (1.0 - x[j]) / (1.0 - mu)
-            out[i, j] = (p + q) * divergence(log_loss, f[i, j], p / (p + q)) if p + q > 0.0 else 0.0
+            out[i, j] = (p + q) * penalty(kind, f[i, j], p / (p + q)) if p + q > 0.0 else 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -100,9 +105,29 @@ def best_pairs(mu, x, costs, found):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def worst_by_prior(first, last, priors, x, f, log_loss, values, found):  # type: ignore[no-untyped-def]
+def worst_by_prior(first, last, priors, x, f, kind, values, found):  # type: ignore[no-untyped-def]
     """The worst structure for each of the priors first..last, all strictly between 0 and 1."""
     costs = np.empty((len(x), len(x)))
     for t in range(first, last):
-        cost_matrix(priors[t], x, f, log_loss, costs)
+        cost_matrix(priors[t], x, f, kind, costs)
         values[t] = best_pairs(priors[t], x, costs, found[t])
+
+
+@njit(nogil=True, cache=True)
+def worst_by_pair(mu, x, f, kind, values, found):  # type: ignore[no-untyped-def]
+    """At one prior, the best answer of agent 2 to every pair of agent 1; returns how many pairs there are."""
+    costs = np.empty((len(x), len(x)))
+    cost_matrix(mu, x, f, kind, costs)
+    left = np.searchsorted(x, mu, side="left")
+    right = np.searchsorted(x, mu, side="right")
+    count = 0
+    y = np.empty(len(x))
+    for i in range(left + 1 if right > left else left):
+        for j in range(right, len(x)) if i < left else range(left, left + 1):
+            share = (mu - x[i]) / (x[j] - x[i]) if j > i else 0.0
+            for k in range(len(x)):
+                y[k] = (1.0 - share) * costs[i, k] + share * costs[j, k]
+            values[count], low, high = envelope(mu, x, left, right, y)
+            found[count, 0], found[count, 1], found[count, 2], found[count, 3] = i, j, low, high
+            count += 1
+    return count

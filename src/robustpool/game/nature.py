@@ -18,6 +18,8 @@ from .finite_game import THREADS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+KINDS = {("additive", "square"): 0, ("additive", "log"): 1, ("absolute", "square"): 2, ("absolute", "log"): 3}
+TINY = 1e-9
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -42,11 +44,17 @@ class NatureResponse:
 
 
 def best_response(
-    x: NDArray[np.float64], f: NDArray[np.float64], priors: NDArray[np.float64], *, loss: str = "square"
+    x: NDArray[np.float64],
+    f: NDArray[np.float64],
+    priors: NDArray[np.float64],
+    *,
+    loss: str = "square",
+    paradigm: str = "additive",
 ) -> NatureResponse:
     """The worst structure for each prior, with reports among ``x`` and forecasts ``f[i, j]`` at the reports x[i], x[j].
 
-    Priors are strictly between 0 and 1. The loss is square or log.
+    Priors are strictly between 0 and 1. The loss is square or log, the paradigm additive or absolute: for both the
+    payoff is bilinear in the report distributions.
 
     >>> x = np.array([0.0, 0.5, 1.0])
     >>> mean = (x[:, None] + x) / 2
@@ -59,10 +67,11 @@ def best_response(
     order = np.argsort(np.abs(priors - 0.5), kind="stable")  # the dear ones first, dealt out evenly
     parts = [order[k :: 4 * THREADS] for k in range(4 * THREADS)] if len(priors) > 1 else [order]
     table = np.ascontiguousarray(f, dtype=np.float64)
+    kind = KINDS[paradigm, loss]
 
     def work(part: NDArray[Any]) -> None:
         part_values, part_found = np.empty(len(part)), np.zeros((len(part), 4), dtype=np.int64)
-        worst_by_prior(0, len(part), priors[part], x, table, loss == "log", part_values, part_found)
+        worst_by_prior(0, len(part), priors[part], x, table, kind, part_values, part_found)
         values[part], found[part] = part_values, part_found
 
     if len(x) ** 3 * len(priors) < 1e6:
@@ -74,30 +83,56 @@ def best_response(
     return NatureResponse(x, priors, values, found)
 
 
-def best_response_any_prior(
-    x: NDArray[np.float64], f: NDArray[np.float64], *, loss: str = "square", starts: int | None = None
+def every_pair(
+    x: NDArray[np.float64],
+    f: NDArray[np.float64],
+    priors: NDArray[np.float64],
+    *,
+    loss: str = "square",
+    paradigm: str = "additive",
 ) -> NatureResponse:
-    """The same over all priors strictly between 0 and 1: the best of a fine grid, then golden sections around its peaks.
+    """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
+    from .envelopes import worst_by_pair
+
+    table = np.ascontiguousarray(f, dtype=np.float64)
+    parts = []
+    for prior in priors:
+        values, found = np.empty(len(x) ** 2), np.zeros((len(x) ** 2, 4), dtype=np.int64)
+        count = worst_by_pair(prior, x, table, KINDS[paradigm, loss], values, found)
+        parts.append((np.full(count, prior), values[:count], found[:count]))
+    return NatureResponse(x, *(np.concatenate([part[k] for part in parts]) for k in range(3)))
+
+
+def best_response_any_prior(
+    x: NDArray[np.float64],
+    f: NDArray[np.float64],
+    *,
+    loss: str = "square",
+    paradigm: str = "additive",
+    prior_range: tuple[float, float] = (0.0, 1.0),
+) -> NatureResponse:
+    """The same over all priors of a range: the best of a fine grid, then golden sections around its peaks.
 
     The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
     result is found, not proved.
     """
-    count = starts or max(200, 8 * len(x))
-    priors = np.unique(
-        np.concatenate((np.arange(1, count) / count, 10.0 ** np.arange(-9, -2), 1 - 10.0 ** np.arange(-9, -2)))
-    )
-    coarse = best_response(x, f, priors, loss=loss)
+    least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
+    count = max(200, 8 * len(x))
+    tails = 10.0 ** np.arange(-9, -2)
+    priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
+    priors = priors[(priors >= least) & (priors <= most)]
+    coarse = best_response(x, f, priors, loss=loss, paradigm=paradigm)
     padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
     peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
     peaks = peaks[np.argsort(-coarse.values[peaks], kind="stable")][:16]
-    low = priors[np.maximum(peaks - 1, 0)] * np.where(peaks == 0, 1e-3, 1.0)
+    low = priors[np.maximum(peaks - 1, 0)]
     high = priors[np.minimum(peaks + 1, len(priors) - 1)]
     for _ in range(60):
         one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        values = best_response(x, f, np.concatenate((one, other)), loss=loss).values
+        values = best_response(x, f, np.concatenate((one, other)), loss=loss, paradigm=paradigm).values
         better = values[: len(peaks)] >= values[len(peaks) :]
         low, high = np.where(better, low, one), np.where(better, other, high)
-    fine = best_response(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss)
+    fine = best_response(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss, paradigm=paradigm)
     return NatureResponse(
         x,
         np.concatenate((coarse.priors, fine.priors)),

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..game.losses import ConvexLoss
+from .convex_master import ConvexMaster
 from .master_programme import Cuts, MasterProgramme, joined
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FIRST_RHO, LEAST_RHO, MOST_RHO = 1e-3, 1e-7, 1e2
+FIRST_RHO, LEAST_RHO, MOST_RHO = 1e-2, 1e-7, 1e2
+SHRINK, GROW = 0.7, 4.0
 DUAL_RHO = 1e-8
 IDLE = 8
 """Rounds after which a cut without weight is dropped."""
@@ -97,13 +100,16 @@ class CuttingPlanes:
 
     def iterate(self, nature: Nature, responder: Responder, state: BundleState | None = None) -> Iterator[BundleState]:
         """Round after round, without end; from ``state`` on if it is given."""
-        master = MasterProgramme(nature.tables)
+        own = isinstance(nature.tables.loss, ConvexLoss) or bool(nature.tables.layout.constraints)
+        master = ConvexMaster(nature.tables) if own else MasterProgramme(nature.tables)
         state = _start(nature) if state is None else state
         while True:
             state = self.step(nature, responder, master, state)
             yield state
 
-    def step(self, nature: Nature, responder: Responder, master: MasterProgramme, state: BundleState) -> BundleState:
+    def step(
+        self, nature: Nature, responder: Responder, master: MasterProgramme | ConvexMaster, state: BundleState
+    ) -> BundleState:
         """One round."""
         value, answers = nature.answer(state.table)
         bundle = joined(state.bundle, answers)
@@ -111,10 +117,10 @@ class CuttingPlanes:
         centre, upper, rho = state.centre, state.upper, state.rho
         if value < upper:
             enough = value <= upper - 0.1 * max(upper - state.predicted, 0.0)
-            rho = max(rho * (0.3 if enough else 1.0), LEAST_RHO)
+            rho = max(rho * (SHRINK if enough else 1.0), LEAST_RHO)
             centre, upper = state.table, value
         elif state.round:
-            rho = min(rho * 3.0, MOST_RHO)
+            rho = min(rho * GROW, MOST_RHO)
 
         proposal = master(bundle, centre, rho)
         candidates = [proposal.weights]

@@ -49,7 +49,9 @@ class Cuts:
         """M(x, omega) of a mixture of the cuts, shape (cells, states)."""
         shares = (weights * self.scale)[:, None, None] * self.mass
         flat = self.cell.ravel()
-        columns = [np.bincount(flat, weights=shares[:, :, k].ravel(), minlength=cells) for k in range(self.mass.shape[2])]
+        columns = [
+            np.bincount(flat, weights=shares[:, :, k].ravel(), minlength=cells) for k in range(self.mass.shape[2])
+        ]
         return np.stack(columns, axis=1)
 
 
@@ -62,7 +64,9 @@ def joined(one: Cuts, other: Cuts) -> Cuts:
     fresh = other.taken(new)
     width = max(one.cell.shape[1], fresh.cell.shape[1])
     parts = [_widened(cuts, width) for cuts in (one, fresh)]
-    arrays = [np.concatenate([getattr(cuts, name) for cuts in parts]) for name in ("label", "cell", "mass", "scale", "offset")]
+    arrays = [
+        np.concatenate([getattr(cuts, name) for cuts in parts]) for name in ("label", "cell", "mass", "scale", "offset")
+    ]
     return Cuts(*arrays)
 
 
@@ -145,7 +149,7 @@ class MasterProgramme:
             entries.append((row, self.points + cell, mass.sum(axis=1)))
             shown = mass[:, 1:] if states == 2 else mass
             entries += [(row, k * cells + cell, -2.0 * shown[:, k]) for k in range(shown.shape[1])]
-            constant = np.bincount(row, weights=shown.sum(axis=1), minlength=len(cuts))
+            constant = np.bincount(row, weights=shown.sum(axis=1), minlength=len(cuts)).astype(np.float64)
         rows, columns, values = (np.concatenate([entry[k] for entry in entries]) for k in range(3))
         matrix = self.sparse.csc_matrix((values, (rows, columns)), shape=(len(cuts), self.width))
         return matrix, cuts.offset - constant

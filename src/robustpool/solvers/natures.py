@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.restrictions import Mirrored, Restriction, Symmetric, lay_out
-from ..errors import UnsupportedError
+from ..aggregators.rules import get_rule
 from ..game.losses import Log, Square
-from ..game.nature import NatureResponse, best_response, best_response_any_prior
+from ..game.nature import NatureResponse, best_response, best_response_any_prior, every_pair
 from ..game.tables import Tables
 from ..structures.report_formats import Posterior
 from .master_programme import Cuts
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_CUTS = 300
+FEW_PRIORS = 100
+"""With fewer priors than this, one structure a prior would be too few cuts a round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,3 +67,124 @@ class FiniteNature:
             scale=game.scale[numbers],
             offset=game.offset[numbers],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentNature:
+    """Two conditionally independent agents with reports on a grid: the exact worst structure of every prior.
+
+    The tables are symmetric in the agents, and in the states if the range of priors is.
+    """
+
+    family: ConditionallyIndependent
+    tables: Tables
+    paradigm: str
+
+    def first_table(self) -> Floats:
+        """See Nature."""
+        return self.tables.feasible(self.tables.default)
+
+    def forecasts(self, table: Floats) -> Floats:
+        """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1)."""
+        layout = self.tables.layout
+        shown = np.where(layout.flipped, table[layout.cell, 0], table[layout.cell, 1])
+        size = len(self.family.report_grid)
+        return shown.reshape(size, size)
+
+    def response(self, table: Floats) -> NatureResponse:
+        """The worst structure of every prior strictly between 0 and 1, or of the lower half where the mirror allows."""
+        family, loss = self.family, self.tables.loss.name
+        x, f = family.report_grid, self.forecasts(table)
+        half = 0.5 if self._mirrored else 1.0
+        if family.priors is None:
+            low, high = family.prior_range
+            options: dict[str, Any] = {"loss": loss, "paradigm": self.paradigm}
+            worst = best_response_any_prior(x, f, prior_range=(low, min(high, half)), **options)
+            if high - low >= 0.25:
+                return worst
+            best = np.argsort(-worst.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best priors
+            more = every_pair(x, f, np.unique(worst.priors[best]), **options)
+            return NatureResponse(
+                x,
+                np.concatenate((worst.priors, more.priors)),
+                np.concatenate((worst.values, more.values)),
+                np.concatenate((worst.found, more.found)),
+            )
+        priors = family.prior_grid
+        inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
+        respond = best_response if len(inner) >= FEW_PRIORS else every_pair
+        return respond(x, f, inner, loss=loss, paradigm=self.paradigm)
+
+    def answer(self, table: Floats) -> tuple[float, Cuts]:
+        """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
+        response = self.response(table)
+        best = np.argsort(-response.values, kind="stable")[:MOST_CUTS]
+        priors, reports = response.priors[best], response.x[response.found[best]].reshape(-1, 2, 2)
+        values = [response.value] if len(best) else []
+        corners = [corner for corner in (0.0, 1.0) if self._certain(corner)]
+        priors = np.concatenate((priors, corners))
+        reports = np.concatenate((reports, [[[corner] * 2] * 2 for corner in corners] or np.zeros((0, 2, 2))))
+        values += [self._at_corner(table, corner) for corner in corners]
+        return max(values), self.cuts(priors, reports)
+
+    def cuts(self, priors: Floats, reports: Floats) -> Cuts:
+        """Structures (priors (m,), reports on the grid (m, 2, 2)) as cuts; the label is prior, low, high, low, high."""
+        layout, size = self.tables.layout, len(self.family.report_grid)
+        index = np.rint(reports * (size - 1)).astype(np.int64)
+        profile = (index[:, 0, :, None] * size + index[:, 1, None, :]).reshape(-1, 4)
+        mass = independent_masses(priors, reports)
+        offset = self.tables.loss.bayes_risk(mass.reshape(-1, 2)).reshape(-1, 4).sum(axis=1)
+        cell = layout.cell[profile]
+        folded = np.where(layout.flipped[profile][:, :, None], mass[:, :, ::-1], mass)
+        folded = np.where(layout.balanced[cell][:, :, None], mass.mean(axis=2, keepdims=True), folded)
+        label = np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1)
+        offset = offset if self.paradigm == "additive" else np.zeros(len(priors))
+        return Cuts(label, cell.astype(np.int32), folded, np.ones(len(priors)), offset)
+
+    @property
+    def _mirrored(self) -> bool:
+        return bool(self.tables.layout.flipped.any())
+
+    def _certain(self, corner: float) -> bool:
+        low, high = self.family.prior_range
+        return low <= corner <= high and not (corner == 1.0 and self._mirrored)
+
+    def _at_corner(self, table: Floats, corner: float) -> float:
+        """The loss of a table where everybody reports 0, or 1, and is right."""
+        forecast = self.forecasts(table)[(int(corner) * self.family.report_grid.size - int(corner),) * 2]
+        return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, int(corner)])
+
+
+def independent_masses(priors: Floats, reports: Floats) -> Floats:
+    """Pr[x, omega] of the four profiles of two agents: priors (m,), reports (m, 2, 2) -> (m, 4, 2)."""
+    mu = priors[:, None]
+    low, high = reports[:, :, 0], reports[:, :, 1]
+    spread = np.where(high > low, high - low, 1.0)
+    share = np.where(high > low, (mu - low) / spread, 0.0)
+    chance = np.stack((1.0 - share, share), axis=2)
+    inner = np.clip(mu, 1e-300, 1 - 1e-16)[:, :, None]
+    given = np.stack((chance * (1.0 - reports) / (1.0 - inner), chance * reports / inner), axis=3)  # (m, 2, 2, states)
+    both = given[:, 0, :, None] * given[:, 1, None, :]
+    return (both * np.stack((1.0 - priors, priors), axis=1)[:, None, None]).reshape(-1, 4, 2)
+
+
+def independent_nature(
+    family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
+) -> IndependentNature:
+    """Nature for two conditionally independent agents, additive or absolute, under the square or the log loss."""
+    x = family.report_grid
+    reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2, 1)
+    symmetries: list[Restriction] = [Symmetric(), Mirrored()] if family.mirrored else [Symmetric()]
+    layout = lay_out(reports, Posterior(), 2, [*limits, *symmetries])
+    pins = np.where(layout.balanced[:, None], np.full((layout.cells, 2), 0.5), 0.0)
+    first = np.zeros(layout.cells, dtype=np.int64)
+    profile = np.flatnonzero(~layout.flipped)[::-1]
+    first[layout.cell[profile]] = profile  # of each cell its first profile that is not flipped
+    second = get_rule("geometric-odds")(layout.reports[first, :, 0])
+    default = np.where(layout.balanced[:, None], 0.5, np.stack((1.0 - second, second), axis=1))
+    return IndependentNature(family, Tables(loss, layout, layout.balanced, pins, default), paradigm)
+
+
+def suits(family: Any, loss: Loss, paradigm: str) -> bool:
+    """Whether the exact answer of two independent agents applies; else the structures are written out."""
+    return family.agents == 2 and isinstance(loss, (Square, Log)) and paradigm in ("additive", "absolute")

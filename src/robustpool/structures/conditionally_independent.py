@@ -7,15 +7,15 @@ multiples of 1/N, priors of 1/M, or either is continuous. An agent with low = mu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import checks
-from ..errors import UnsupportedError
+from ..errors import InputError, UnsupportedError
 from .binary_structure import BinaryStructure
 from .finite import FiniteFamily
 from .report_formats import Posterior
@@ -36,6 +36,7 @@ class ConditionallyIndependent:
     agents: int = 2
     reports: int | None = 20
     priors: int | None = 400
+    prior_range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -44,6 +45,12 @@ class ConditionallyIndependent:
             checks.whole("reports", self.reports, least=1)
         if self.priors is not None:
             checks.whole("priors", self.priors, least=2)
+        low, high = (checks.number("prior_range", end, least=0, most=1) for end in self.prior_range)
+        if low > high:
+            raise InputError(f"prior_range must be from low to high; it is {self.prior_range!r}.")
+        object.__setattr__(self, "prior_range", (low, high))
+        if self.priors is not None and not len(self.prior_numbers):
+            raise InputError(f"prior_range must hold a multiple of 1/{self.priors}; it is {self.prior_range!r}.")
 
     @property
     def report_grid(self) -> NDArray[np.float64]:
@@ -51,9 +58,21 @@ class ConditionallyIndependent:
         return grid(_given("reports", self.reports))
 
     @property
+    def prior_numbers(self) -> NDArray[np.int64]:
+        """The multiples of 1/M in the range of the priors."""
+        M = _given("priors", self.priors)
+        low, high = (end * M for end in self.prior_range)
+        return np.arange(math.ceil(low - 1e-9 * M), math.floor(high + 1e-9 * M) + 1)
+
+    @property
     def prior_grid(self) -> NDArray[np.float64]:
-        """0, 1/M, ..., 1."""
-        return grid(_given("priors", self.priors))
+        """0, 1/M, ..., 1, as far as they are in the range of the priors."""
+        return self.prior_numbers / _given("priors", self.priors)
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the family is the same with the states exchanged."""
+        return abs(sum(self.prior_range) - 1.0) < 1e-12
 
     def fingerprint(self) -> str:
         """A text that names the family."""
@@ -75,11 +94,12 @@ class ConditionallyIndependent:
     def count(self, *, pruned: bool) -> int:
         """How many structures there are; ``pruned`` counts one of those that are the same but for names."""
         sizes = [len(self.pairs(prior)) for prior in self._priors(pruned=pruned)]
-        return sum(comb(size + self.agents - 1, self.agents) if pruned else size**self.agents for size in sizes)
+        return sum(math.comb(size + self.agents - 1, self.agents) if pruned else size**self.agents for size in sizes)
 
-    def _priors(self, *, pruned: bool) -> range:
-        M = _given("priors", self.priors)
-        return range(M // 2 + 1 if pruned else M + 1)
+    def _priors(self, *, pruned: bool) -> list[int]:
+        numbers = self.prior_numbers
+        half = numbers[2 * numbers <= _given("priors", self.priors)]
+        return [int(number) for number in (half if pruned and self.mirrored else numbers)]
 
     def enumerate(self, *, pruned: bool = True) -> EnumeratedFamily:
         """Every structure, as flat arrays.
@@ -147,6 +167,31 @@ class ConditionallyIndependent:
 
 
 @dataclass(frozen=True, eq=False)
+class NamedStructures:
+    """Some structures of two or more conditionally independent agents, by their numbers."""
+
+    priors: NDArray[np.float64]  # (structures,)
+    reports: NDArray[np.float64]  # (structures, agents, 2)
+
+    def parameters(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Priors (m,) and reports (m, agents, 2) of some structures."""
+        return self.priors[numbers], self.reports[numbers]
+
+    def name(self, number: int) -> str:
+        """What to call a structure in a sentence."""
+        return describe(float(self.priors[number]), self.reports[number])
+
+
+def describe(prior: float, reports: NDArray[np.float64]) -> str:
+    """A structure in words.
+
+    >>> describe(0.2, np.array([[0.0, 0.5], [0.2, 0.2]]))
+    'prior 0.2, reports 0 or 0.5, 0.2 or 0.2'
+    """
+    return f"prior {prior:g}, reports " + ", ".join(f"{low:g} or {high:g}" for low, high in reports)
+
+
+@dataclass(frozen=True, eq=False)
 class EnumeratedFamily:
     """The structures of Theta^bci_{N,M} one by one: flat arrays, and the numbers that each stands for."""
 
@@ -157,9 +202,8 @@ class EnumeratedFamily:
 
     def name(self, number: int) -> str:
         """What to call a structure in a sentence."""
-        prior, pairs = self.parameters(np.array([number]))
-        reports = ", ".join(f"{low:g} or {high:g}" for low, high in pairs[0])
-        return f"prior {prior[0]:g}, reports {reports}"
+        prior, reports = self.parameters(np.array([number]))
+        return describe(float(prior[0]), reports[0])
 
     def parameters(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Priors (m,) and reports (m, agents, 2) of some structures."""
