@@ -102,7 +102,7 @@ def test_design_of_vector_reports(tmp_path: Path) -> None:
 
 def test_a_run_that_does_not_converge_says_no_and_can_be_resumed(tmp_path: Path) -> None:
     run_json("random-family", "--structures", "50", "--resolution", "6", "--seed", "5", "--out", "f.json", cwd=tmp_path)
-    options = ["design", "--family", "f.json", "--tolerance", "1e-9"]
+    options = ["design", "--family", "f.json", "--tolerance", "1e-9", "--method", "multiplicative-weights"]
     done = run(*options, "--rounds", "5", "--json", cwd=tmp_path)
     assert done.returncode == 1
     assert json.loads(done.stdout)["stopped"] == "the round limit was reached; raise the rounds or the tolerance"
@@ -181,8 +181,16 @@ BAD = [
     (["design", "--family", WEATHER, "--out", "/dev/null"], "'/dev/null' cannot be written: it is not a regular file."),
     (["design", "--family", WEATHER, "--epsilon", "0.1", "--rounds", "5"], "give rounds or epsilon, not both"),
     (["design", "--reports", "0"], "reports must be a whole number, at least 1; it is 0."),
+    (["design", "--priors", "many"], "--priors must be a whole number or continuous; it is 'many'."),
+    (["design", "--prior-range", "0.6", "0.4"], "prior_range must be from low to high; it is (0.6, 0.4)."),
+    (["design", "--prior-range", "0.301", "0.302"], "prior_range must hold a multiple of 1/400; it is (0.301, 0.302)."),
+    (
+        ["design", "--epsilon", "0.1", "--method", "cutting-planes"],
+        "epsilon belongs to the method multiplicative-weights",
+    ),
+    (["design", "--method", "magic"], "method must be one of cutting-planes, multiplicative-weights; it is 'magic'."),
     (["design", "--priors", "1"], "priors must be a whole number, at least 2; it is 1."),
-    (["design", "--reports", "400", "--priors", "4000"], "GB of memory"),
+    (["design", "--reports", "400", "--priors", "4000", "--method", "multiplicative-weights"], "GB of memory"),
     (["worst-case", "magic"], "rule must be one of minimax, mean,"),
     (["worst-case", "mean", "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
     (["lipschitz-curve", "--constants", "1,x"], "--constants must be numbers with commas; it is '1,x'."),

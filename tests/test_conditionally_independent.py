@@ -58,10 +58,11 @@ def test_pruning_leaves_about_a_sixteenth_of_the_labelled_structures() -> None:
 @pytest.mark.parametrize(("N", "M"), [(3, 6), (4, 8), (5, 7)])
 def test_the_pruned_and_the_full_game_have_the_same_value(N: int, M: int, lipschitz: float | None) -> None:
     family = rp.ConditionallyIndependent(2, N, M)
-    pruned = rp.solve(family, tolerance=1e-5, lipschitz=lipschitz)
-    full = rp.solve(family.enumerate(pruned=False).flat, tolerance=1e-5, lipschitz=lipschitz)
-    assert pruned.stopped is full.stopped is rp.Stopped.GAP
-    assert max(pruned.lower, full.lower) <= min(pruned.upper, full.upper) + 1e-9
+    full = rp.solve(family.enumerate(pruned=False).flat, tolerance=1e-7, lipschitz=lipschitz)
+    for method, tolerance in (("multiplicative-weights", 1e-5), ("cutting-planes", 1e-7)):
+        pruned = rp.solve(family, tolerance=tolerance, lipschitz=lipschitz, method=method)
+        assert pruned.stopped is full.stopped is rp.Stopped.GAP
+        assert max(pruned.lower, full.lower) <= min(pruned.upper, full.upper) + 1e-9
 
 
 def test_the_table_of_the_pruned_game_is_symmetric_and_has_its_regret_on_the_full_family() -> None:
@@ -75,22 +76,25 @@ def test_the_table_of_the_pruned_game_is_symmetric_and_has_its_regret_on_the_ful
     )
 
 
-def test_the_lower_bound_belongs_to_the_mixture_as_it_is_saved() -> None:
+@pytest.mark.parametrize("method", ["cutting-planes", "multiplicative-weights"])
+def test_the_lower_bound_belongs_to_the_mixture_as_it_is_saved(method: str) -> None:
     """Symmetrise the mixture on the full family by hand: no aggregator at all does better against it."""
     family = rp.ConditionallyIndependent(2, 5, 10)
-    solution = rp.solve(family, tolerance=1e-4)
+    solution = rp.solve(family, tolerance=1e-4, method=method)
     structures: Any = solution.mixture.structures
-    used = np.flatnonzero(solution.mixture.weights)
+    priors, reports = structures.parameters(np.flatnonzero(solution.mixture.weights))
     joints: list[Any] = []
     weights: list[float] = []
-    for t in used:
-        if not 0 < structures.priors[t] < 10:
+    for prior, pairs, weight in zip(
+        priors, reports, solution.mixture.weights[solution.mixture.weights > 0], strict=True
+    ):
+        if not 0 < prior < 1:
             continue
-        one = structures.structure(int(t))
+        one = rp.BinaryStructure(prior, pairs)
         swapped = rp.BinaryStructure(one.prior, one.reports[::-1])
         for image in (one, swapped, one.mirrored(), swapped.mirrored()):
             joints.append(image.to_information_structure().joint)
-            weights.append(solution.mixture.weights[t] / 4)
+            weights.append(weight / 4)
     game = finite_game(rp.FiniteFamily.from_joints(np.array(joints)), get_loss("square"), "additive", ())
     share = np.array(weights) / sum(weights)
     value = best_responder(game.tables)(game.masses(share)).least - share @ game.offset
@@ -115,11 +119,11 @@ def test_what_cannot_be_written_out_says_so() -> None:
     with pytest.raises(
         rp.UnsupportedError, match="a family with continuous priors cannot be written out; give a number of priors"
     ):
-        rp.solve(rp.ConditionallyIndependent(2, 20, None))
+        rp.solve(rp.ConditionallyIndependent(2, 20, None), method="multiplicative-weights")
     with pytest.raises(rp.UnsupportedError, match="a family with continuous reports cannot be written out"):
         rp.solve(rp.ConditionallyIndependent(2, None, 20))
     with pytest.raises(rp.InputError, match=r"structures of 2 agents would need about [\d,]+ GB of memory"):
-        rp.solve(rp.ConditionallyIndependent(2, 200, 4000))
+        rp.solve(rp.ConditionallyIndependent(2, 200, 4000), method="multiplicative-weights")
 
 
 # --- nature's exact best response -----------------------------------------------------------------------------------------
@@ -192,17 +196,20 @@ def test_continuous_priors_beat_every_grid_of_priors() -> None:
 @pytest.mark.parametrize("N", [4, 5, 6, pytest.param(8, marks=pytest.mark.slow)])
 def test_value_on_small_grids_agrees_with_an_independent_enumeration(N: int) -> None:
     value = reference.independent_value(N, 2 * N)
-    solution = rp.solve(rp.ConditionallyIndependent(2, N, 2 * N), tolerance=1e-5)
-    assert solution.stopped is rp.Stopped.GAP
-    assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
+    for method, tolerance in (("multiplicative-weights", 1e-5), ("cutting-planes", 1e-8)):
+        solution = rp.solve(rp.ConditionallyIndependent(2, N, 2 * N), tolerance=tolerance, method=method)
+        assert solution.stopped is rp.Stopped.GAP
+        assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
 
 
 @pytest.mark.parametrize("L", [0.5, 1.0, 3.0])
 def test_lipschitz_value_agrees_with_an_independent_enumeration(L: float) -> None:
     value = reference.independent_value(5, 10, lipschitz=L)
-    solution: Any = rp.solve(rp.ConditionallyIndependent(2, 5, 10), lipschitz=L, tolerance=1e-5)
-    assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
-    assert solution.aggregator.lipschitz <= L + 1e-9
+    for method, tolerance in (("multiplicative-weights", 1e-5), ("cutting-planes", 1e-8)):
+        options: Any = {"lipschitz": L, "tolerance": tolerance, "method": method}
+        solution: Any = rp.solve(rp.ConditionallyIndependent(2, 5, 10), **options)
+        assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
+        assert solution.aggregator.lipschitz <= L + 1e-9
 
 
 def test_half_lipschitz_is_the_average() -> None:
@@ -245,7 +252,8 @@ def test_a_custom_loss_and_other_restrictions_work_here_too() -> None:
 @pytest.mark.slow
 def test_algorithm_1_at_the_size_of_the_paper() -> None:
     """N = 20, M = 400: within 2e-4 after at most 1,000 rounds, around the value 0.022542."""
-    solution = rp.solve(rp.ConditionallyIndependent(2, 20, 400), tolerance=2e-4, rounds=1000)
+    options: Any = {"tolerance": 2e-4, "rounds": 1000, "method": "multiplicative-weights"}
+    solution = rp.solve(rp.ConditionallyIndependent(2, 20, 400), **options)
     assert solution.stopped is rp.Stopped.GAP
     assert solution.lower <= 0.022542 <= solution.upper + 1e-6
 

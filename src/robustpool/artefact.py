@@ -12,7 +12,7 @@ from . import __version__
 from .aggregators.design import DESIGN_FORMAT, content_hash
 from .aggregators.grid import GridAggregator
 from .files import write_json
-from .structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily
+from .structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
 
 if TYPE_CHECKING:
     import os
@@ -76,7 +76,7 @@ def _aggregator_to_json(aggregator: TableAggregator | GridAggregator) -> dict[st
 def _mixture_to_json(mixture: Mixture) -> dict[str, Any]:
     used = np.flatnonzero(mixture.weights)
     structures, weight = mixture.structures, mixture.weights[used].tolist()
-    if isinstance(structures, EnumeratedFamily):
+    if isinstance(structures, (EnumeratedFamily, NamedStructures)):
         priors, reports = structures.parameters(used)
         return {"prior": priors.tolist(), "reports": reports.tolist(), "weight": weight}
     names = [structures.name(int(t)) for t in used] if structures.names else None

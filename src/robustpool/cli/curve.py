@@ -16,8 +16,8 @@ def lipschitz_curve(
     constants: Annotated[str, typer.Option(help="The Lipschitz constants, with commas.")] = DEFAULT,
     reports: Annotated[int, typer.Option(help="N: reports are multiples of 1/N.")] = 20,
     priors: Annotated[int, typer.Option(help="M: priors are multiples of 1/M.")] = 400,
-    tolerance: Annotated[float, typer.Option(help="The gap to reach for each constant.")] = 2e-4,
-    rounds: Annotated[int, typer.Option(help="At most this many rounds for each constant.")] = 2_000,
+    tolerance: Annotated[float, typer.Option(help="The gap to reach for each constant.")] = 1e-6,
+    rounds: Annotated[int, typer.Option(help="At most this many rounds for each constant.")] = 200,
     as_json: JsonFlag = False,
 ) -> None:
     """The value of the game against the Lipschitz constant of the aggregator, for two independent agents.

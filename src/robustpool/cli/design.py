@@ -25,7 +25,11 @@ PATIENCE = 1.5
 def design(
     agents: Annotated[int, typer.Option(help="How many conditionally independent agents.")] = 2,
     reports: Annotated[int, typer.Option(help="N: their reports are multiples of 1/N.")] = 20,
-    priors: Annotated[int, typer.Option(help="M: the priors are multiples of 1/M.")] = 400,
+    priors: Annotated[str, typer.Option(help="M: the priors are multiples of 1/M; or continuous.")] = "400",
+    prior_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LO HI", help="Only priors between LO and HI.", show_default=False),
+    ] = None,
     family: Annotated[
         str | None, typer.Option(help="Instead: a finite family of structures, a JSON file.", show_default=False)
     ] = None,
@@ -38,9 +42,13 @@ def design(
     monotone: Annotated[bool, typer.Option("--monotone", help="Only aggregators that rise with each report.")] = False,
     loss: Annotated[str, typer.Option(help="square or log.")] = "square",
     paradigm: Annotated[str, typer.Option(help="additive, absolute or ratio.")] = "additive",
-    method: Annotated[str, typer.Option(help="multiplicative-weights.")] = "multiplicative-weights",
+    method: Annotated[
+        str | None, typer.Option(help="cutting-planes or multiplicative-weights.", show_default="cutting-planes")
+    ] = None,
     tolerance: Annotated[float, typer.Option(help="Stop when upper - lower is at most this.")] = 1e-6,
-    rounds: Annotated[int | None, typer.Option(help="Stop after this many rounds.", show_default="10000")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Stop after this many rounds.", show_default="200 or 10000")
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Theory mode: play the rounds that the theorem asks for.")
     ] = None,
@@ -57,7 +65,8 @@ def design(
 
     \b
     Examples:
-      robustpool design --reports 20 --priors 400 --tolerance 2e-4 --out design.json
+      robustpool design --reports 20 --priors continuous --out design.json
+      robustpool design --prior-range 0.05 0.2
       robustpool design --family weather.json --out design.json
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
       robustpool aggregate 0.5 0.5 --rule design.json
@@ -68,13 +77,12 @@ def design(
     from ..game.losses import LOSSES
     from ..solvers.front_door import solve
     from ..solvers.solution import Stopped
-    from ..structures.conditionally_independent import ConditionallyIndependent
     from ..structures.family_file import load_family
 
     if loss not in LOSSES:
         raise InputError(f"loss must be one of {', '.join(LOSSES)}; it is {loss!r}.")
     structures: FiniteFamily | ConditionallyIndependent
-    structures = load_family(family) if family is not None else ConditionallyIndependent(agents, reports, priors)
+    structures = load_family(family) if family is not None else _independent(agents, reports, priors, prior_range)
     _writable(out, family)
     restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
     checkpoint = Path(f"{out}.checkpoint.npz")
@@ -126,6 +134,18 @@ def design(
         raise typer.Exit(1)
 
 
+def _independent(
+    agents: int, reports: int, priors: str, prior_range: tuple[float, float] | None
+) -> ConditionallyIndependent:
+    from ..errors import InputError
+    from ..structures.conditionally_independent import ConditionallyIndependent
+
+    if priors != "continuous" and not priors.lstrip("-").isdigit():
+        raise InputError(f"--priors must be a whole number or continuous; it is {priors!r}.")
+    number = None if priors == "continuous" else int(priors)
+    return ConditionallyIndependent(agents, reports, number, prior_range or (0.0, 1.0))
+
+
 def _writable(out: str, family: str | None) -> None:
     """Say that a file cannot be written, or had better not be, before the work is done."""
     from ..aggregators.design import DESIGN_FORMAT
@@ -151,8 +171,11 @@ def _describe(structures: FiniteFamily | ConditionallyIndependent) -> str:
 
     if isinstance(structures, FiniteFamily):
         return f"{_count(len(structures), 'structure')}, {_count(len(structures.reports), 'report profile')}"
-    grid = f"reports in steps of 1/{structures.reports}, priors in steps of 1/{structures.priors}"
-    return f"{_count(structures.agents, 'conditionally independent agent')}, {grid}"
+    priors = "any prior" if structures.priors is None else f"priors in steps of 1/{structures.priors}"
+    low, high = structures.prior_range
+    known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
+    agents = _count(structures.agents, "conditionally independent agent")
+    return f"{agents}, reports in steps of 1/{structures.reports}, {priors}{known}"
 
 
 def _count(number: int, thing: str) -> str:

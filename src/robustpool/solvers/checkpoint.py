@@ -7,24 +7,29 @@ import json
 import os
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
-from .multiplicative_weights import State
 from .solution import TracePoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from _typeshed import DataclassInstance
+
+S = TypeVar("S", bound="DataclassInstance")
+
 FORMAT = "robustpool-checkpoint/1"
 
 
-def save_checkpoint(path: str | os.PathLike[str], state: State, trace: Sequence[TracePoint], problem: str) -> None:
+def save_checkpoint(
+    path: str | os.PathLike[str], state: DataclassInstance, trace: Sequence[TracePoint], problem: str
+) -> None:
     """Write a state whole or not at all; ``problem`` is the hash of the game and the settings that it belongs to."""
-    arrays: dict[str, Any] = {f.name: getattr(state, f.name) for f in fields(State)}
+    arrays: dict[str, Any] = {f.name: getattr(state, f.name) for f in fields(state)}
     history = np.array([tuple(asdict(point).values()) for point in trace], dtype=float).reshape(-1, 4)
 
     def write(partial: Path) -> None:
@@ -34,16 +39,16 @@ def save_checkpoint(path: str | os.PathLike[str], state: State, trace: Sequence[
     write_whole(path, write)
 
 
-def load_checkpoint(path: str | os.PathLike[str], problem: str) -> tuple[State, list[TracePoint]]:
-    """The state and the trace that were saved for the same game and settings."""
+def load_checkpoint(path: str | os.PathLike[str], kind: type[S], problem: str) -> tuple[S, list[TracePoint]]:
+    """The state of a kind and the trace that were saved for the same game and settings."""
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
             saved = {key: data[key] for key in data.files}
         found = str(saved["format"]), str(saved["problem"])
         trace = [TracePoint(int(row[0]), *(float(value) for value in row[1:])) for row in saved["trace"]]
-        values = {f.name: saved[f.name] for f in fields(State)}
-        state = State(**{key: value if value.ndim else value.item() for key, value in values.items()})
+        values = {f.name: saved[f.name] for f in fields(kind)}
+        state = kind(**{key: value if value.ndim else value.item() for key, value in values.items()})
     except FileNotFoundError:
         raise InputError(f"there is nothing to resume; {name!r} does not exist.") from None
     except Exception as error:  # noqa: BLE001 - whatever NumPy makes of a damaged file

@@ -11,36 +11,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__, checks
-from ..aggregators.grid import GridAggregator
-from ..aggregators.restrictions import Constrained, Lipschitz, Mirrored, Restriction, Symmetric
-from ..errors import InputError
+from ..aggregators.restrictions import Constrained, Lipschitz, Restriction
+from ..errors import InputError, UnsupportedError
 from ..files import check_writable
-from ..game.best_response import best_responder
-from ..game.finite_game import FiniteGame, finite_game
-from ..game.losses import ConvexLoss, Loss, get_loss
-from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily
+from ..game.losses import Loss, get_loss
+from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
 from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
+from .contests import Contest, contest
+from .cutting_planes import BundleState, CuttingPlanes
 from .multiplicative_weights import MultiplicativeWeights, State
 from .solution import Mixture, Solution, Stopped, TracePoint
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
-
-    from ..aggregators.table import TableAggregator
-    from ..game.response import Responder
-
-METHODS = ("multiplicative-weights",)
-DEFAULT_ROUNDS = 10_000
+METHODS = ("cutting-planes", "multiplicative-weights")
+DEFAULT_ROUNDS = {"cutting-planes": 200, "multiplicative-weights": 10_000}
 CHECKPOINT_SECONDS = 20.0
-LIGHT = 1e-6
-"""Structures with less than this share of the largest weight are left out of the mixture that is returned."""
-
 TRACE_DENSITY = 1000
 """The trace keeps every round up to this one, then about this many for each doubling."""
+
+AnyState = State | BundleState
 
 
 def solve(
@@ -51,18 +44,19 @@ def solve(
     paradigm: str = "additive",
     lipschitz: float | None = None,
     restrictions: Restriction | Sequence[Restriction] = (),
-    method: str = "multiplicative-weights",
+    method: str | None = None,
     epsilon: float | None = None,
     rounds: int | None = None,
-    progress: Callable[[State, int], None] | None = None,
+    progress: Callable[[Any, int], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Solution:
     """The aggregator with the least worst-case regret over a family, and a mixture that shows it cannot be much better.
 
-    Stops when upper - lower <= ``tolerance``, or after ``rounds`` (10,000 unless given). With ``epsilon`` it runs in
-    theory mode: exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``lipschitz=L`` is short for
-    the restriction ``Lipschitz(L)``. ``progress`` is called after each round with the state and the number of the last
+    Stops when upper - lower <= ``tolerance``, or after ``rounds``. The ``method`` is cutting planes, which is exact in a
+    few rounds, or multiplicative weights, the paper's Algorithm 1. With ``epsilon`` the latter runs in theory mode:
+    exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``lipschitz=L`` is short for the
+    restriction ``Lipschitz(L)``. ``progress`` is called after each round with the state and the number of the last
     round. Ctrl-C returns what was reached. With a ``checkpoint`` file the state is saved as the run goes on, and
     ``resume=True`` continues from it to the same result as an uninterrupted run.
 
@@ -72,64 +66,68 @@ def solve(
     >>> solution.gap <= 1e-6
     True
     """
-    checks.choice("method", method, METHODS)
     tolerance = checks.number("tolerance", tolerance, least=0)
     if rounds is not None and epsilon is not None:
         raise InputError(f"give rounds or epsilon, not both: epsilon = {epsilon!r} says how many rounds there are.")
-    most = checks.whole("rounds", DEFAULT_ROUNDS if rounds is None else rounds, least=1)
+    chosen = checks.choice("method", method or METHODS[epsilon is not None], METHODS)
+    if epsilon is not None and chosen != "multiplicative-weights":
+        raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {chosen!r}.")
+    most = checks.whole("rounds", DEFAULT_ROUNDS[chosen] if rounds is None else rounds, least=1)
     if resume and checkpoint is None:
         raise InputError("resume needs the checkpoint file to go on from; checkpoint is None.")
     limits = list(restrictions) if isinstance(restrictions, Sequence) else [restrictions]
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
-    chosen = _family(family)
-    structures, game = _game(chosen, get_loss(loss), paradigm, limits)
-    solver = MultiplicativeWeights(epsilon)
-    responder = best_responder(game.tables)
+    game = contest(_family(family), get_loss(loss), paradigm, limits, exact=chosen == "cutting-planes")
+    solver: CuttingPlanes | MultiplicativeWeights
+    solver = CuttingPlanes(tolerance) if chosen == "cutting-planes" else MultiplicativeWeights(epsilon)
+    theory = isinstance(solver, MultiplicativeWeights) and solver.epsilon is not None
     settings: dict[str, Any] = {
-        "method": method,
-        "mode": "practical" if solver.epsilon is None else "theory",
-        "loss": game.loss.name,
+        "method": chosen,
+        "mode": "theory" if theory else "practical",
+        "loss": game.tables.loss.name,
         "paradigm": paradigm,
-        "report": game.family.report.name,
+        "report": game.report,
         "restrictions": [_describe(limit) for limit in limits],
-        "tolerance": tolerance if solver.epsilon is None else None,
-        "epsilon": solver.epsilon,
-        "rounds": most if solver.epsilon is None else solver.theory_rounds(game),
-        "arithmetic": responder.arithmetic,
+        "tolerance": None if theory else tolerance,
+        "epsilon": solver.epsilon if isinstance(solver, MultiplicativeWeights) else None,
+        "rounds": solver.theory_rounds(game.finite) if isinstance(solver, MultiplicativeWeights) and theory else most,
+        "arithmetic": game.responder.arithmetic,
         "version": __version__,
     }
-    run = _Run(game, responder, solver, settings, _problem(chosen, game, settings), checkpoint, progress)
+    run = _Run(game, solver, settings, _problem(game, settings), checkpoint, progress)
     state, stopped = run.play(resume=resume)
-    return _solution(chosen, structures, run, state, stopped)
+    return _solution(run, state, stopped)
 
 
 @dataclass
 class _Run:
-    """A run of the solver: it keeps the trace, saves checkpoints and knows when to stop."""
+    """A run of a solver: it keeps the trace, saves checkpoints and knows when to stop."""
 
-    game: FiniteGame
-    responder: Responder
-    solver: MultiplicativeWeights
+    contest: Contest
+    solver: CuttingPlanes | MultiplicativeWeights
     settings: dict[str, Any]
     problem: str
     checkpoint: str | os.PathLike[str] | None
-    progress: Callable[[State, int], None] | None
+    progress: Callable[[Any, int], None] | None
     trace: list[TracePoint] = field(default_factory=list)
 
-    def play(self, *, resume: bool) -> tuple[State, Stopped]:
+    def play(self, *, resume: bool) -> tuple[AnyState, Stopped]:
         """Round after round until there is a reason to stop; Ctrl-C is one."""
-        state = None
+        state: Any = None
         if resume and self.checkpoint is not None:
-            state, self.trace = load_checkpoint(self.checkpoint, self.problem)
+            kind = BundleState if isinstance(self.solver, CuttingPlanes) else State
+            state, self.trace = load_checkpoint(self.checkpoint, kind, self.problem)
             if (stopped := self._reason(state)) is not None:
                 return state, stopped
         elif self.checkpoint is not None:
             check_writable(self.checkpoint)  # say so now, not after hours
         before = self.trace[-1].seconds if self.trace else 0.0
         began = saved = time.perf_counter()
+        nature: Any = self.contest.nature if isinstance(self.solver, CuttingPlanes) else self.contest.finite
         try:
-            for state in self.solver.iterate(self.game, self.responder, state):  # noqa: B020
+            for state in self.solver.iterate(nature, self.contest.responder, state):  # noqa: B020
+                self._check_finite(state)
                 now = time.perf_counter()
                 self._record(state, before + now - began)
                 if self.progress is not None:
@@ -146,24 +144,31 @@ class _Run:
             if not self.trace or self.trace[-1].round != state.round:
                 self._record(state, before + time.perf_counter() - began)
             self._save(state)
-        assert state is not None
         return state, Stopped.INTERRUPTED
 
-    def _reason(self, state: State) -> Stopped | None:
-        practical = self.solver.epsilon is None
+    def _check_finite(self, state: AnyState) -> None:
+        """By the third round some table has a finite payoff if any has."""
+        if state.round >= 3 and not math.isfinite(state.upper):
+            raise UnsupportedError(
+                f"no aggregator has a finite {self.settings['paradigm']} payoff under the {self.settings['loss']} loss: the "
+                "restrictions, or structures without omniscient loss, force forecasts that other structures punish without bound."
+            )
+
+    def _reason(self, state: AnyState) -> Stopped | None:
+        practical = self.settings["mode"] == "practical"
         if practical and state.upper - state.lower <= self.settings["tolerance"]:
             return Stopped.GAP
         if state.round >= self.settings["rounds"]:
             return Stopped.ROUNDS if practical else Stopped.THEORY
         return None
 
-    def _record(self, state: State, seconds: float) -> None:
+    def _record(self, state: AnyState, seconds: float) -> None:
         """Add a round to the trace; the latest round is always its last entry."""
         if len(self.trace) > 1 and self.trace[-1].round % max(1, self.trace[-1].round // TRACE_DENSITY):
             self.trace.pop()
         self.trace.append(TracePoint(state.round, state.lower, state.upper, seconds))
 
-    def _save(self, state: State) -> None:
+    def _save(self, state: AnyState) -> None:
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, state, self.trace, self.problem)
 
@@ -180,44 +185,26 @@ def _family(family: Any) -> FiniteFamily | ConditionallyIndependent:
     return family
 
 
-def _problem(family: FiniteFamily | ConditionallyIndependent, game: FiniteGame, settings: dict[str, Any]) -> str:
+def _problem(game: Contest, settings: dict[str, Any]) -> str:
     """A hash of what a state belongs to; a few losses tell one custom loss from another of the same name."""
     keys = ("method", "mode", "loss", "paradigm", "restrictions", "epsilon", "version")
-    forecasts = np.stack([np.roll(np.arange(1.0, game.states + 1), k) for k in range(game.states)])
-    losses = game.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
-    return problem_hash(family.fingerprint(), {key: settings[key] for key in keys}, losses)
+    states = game.tables.states
+    forecasts = np.stack([np.roll(np.arange(1.0, states + 1), k) for k in range(states)])
+    losses = game.tables.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
+    return problem_hash(game.family.fingerprint(), {key: settings[key] for key in keys}, losses)
 
 
-def _game(
-    family: FiniteFamily | ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
-) -> tuple[FiniteFamily | EnumeratedFamily, FiniteGame]:
-    """The structures one by one, and the game on them; where symmetry allows, one of those that it makes equal.
-
-    The square and the log loss and the Lipschitz and monotone tables are symmetric in agents and states, so some
-    optimal table is as well [Guo2024, lem:symmetry]. What users state need not be.
-    """
-    if isinstance(family, FiniteFamily):
-        return family, finite_game(family, loss, paradigm, limits)
-    own = isinstance(loss, ConvexLoss) or any(isinstance(limit, Constrained) for limit in limits)
-    bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
-    if own or (bound and family.agents > 2):
-        enumerated = family.enumerate(pruned=False)
-        return enumerated, finite_game(enumerated.flat, loss, paradigm, limits)
-    enumerated = family.enumerate(pruned=True)
-    return enumerated, finite_game(enumerated.flat, loss, paradigm, [*limits, Symmetric(), Mirrored()])
-
-
-def _solution(
-    family: FiniteFamily | ConditionallyIndependent,
-    structures: FiniteFamily | EnumeratedFamily,
-    run: _Run,
-    state: State,
-    stopped: Stopped,
-) -> Solution:
+def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
     """The best table and the best mixture so far, with their bounds computed anew."""
-    game, epsilon = run.game, run.solver.epsilon
-    weights, lower = _trimmed(game, run.responder, state, run.settings["tolerance"] or 0.0)
-    table = game.aggregator(state.upper_table)
+    game, epsilon = run.contest, run.settings["epsilon"]
+    if isinstance(state, BundleState):
+        table, (structures, weights, lower) = state.centre, game.of_cuts(state.mixture, state.lower_weights)
+    else:
+        tolerance = run.settings["tolerance"] or 0.0
+        table, (structures, weights, lower) = (
+            state.upper_table,
+            game.of_weights(state.lower_weights, state.upper, tolerance),
+        )
     promise = {
         "source": "[Guo2024, Theorem 4.2]",
         "epsilon": epsilon,
@@ -225,11 +212,11 @@ def _solution(
         "says": f"upper is at most {epsilon} above the value of the game",
     }
     return Solution(
-        family=family,
-        aggregator=_on_grid(table, family) if isinstance(family, ConditionallyIndependent) else table,
+        family=game.family,
+        aggregator=game.aggregator(table),
         mixture=Mixture(structures, checks.frozen(weights)),
         lower=lower,
-        upper=float(game.payoffs(state.upper_table).max()),
+        upper=game.worst_payoff(table),
         rounds=state.round,
         seconds=run.trace[-1].seconds,
         stopped=stopped,
@@ -237,28 +224,6 @@ def _solution(
         settings=run.settings,
         guarantee=promise if stopped is Stopped.THEORY else None,
     )
-
-
-def _on_grid(table: TableAggregator, family: ConditionallyIndependent) -> GridAggregator:
-    return GridAggregator(table.forecasts.reshape((len(family.report_grid),) * family.agents))
-
-
-def _trimmed(
-    game: FiniteGame, responder: Responder, state: State, tolerance: float
-) -> tuple[NDArray[np.float64], float]:
-    """The best mixture without the structures that hardly weigh, if the gap stays below the tolerance or hardly grows."""
-
-    def value(weights: NDArray[np.float64]) -> float:
-        return float(responder(game.masses(weights)).least - weights @ game.offset)
-
-    whole = state.lower_weights / math.fsum(state.lower_weights)
-    lower = value(whole)
-    heavy = np.where(whole >= LIGHT * whole.max(), whole, 0.0)
-    heavy /= math.fsum(heavy)
-    trimmed = value(heavy)
-    gap = state.upper - lower
-    most = tolerance if gap <= tolerance else gap * 1.001
-    return (heavy, trimmed) if state.upper - trimmed <= most else (whole, lower)
 
 
 def _describe(restriction: Restriction) -> str:

@@ -121,11 +121,6 @@ class MultiplicativeWeights:
         state = self.start(game) if state is None else state
         while True:
             state = self.step(game, responder, state)
-            if not math.isfinite(state.upper):
-                raise UnsupportedError(
-                    f"no aggregator has a finite {game.paradigm} payoff under the {game.loss.name} loss: the restrictions, or "
-                    "structures without omniscient loss, force forecasts that other structures punish without bound."
-                )
             yield state
 
     def step(self, game: FiniteGame, responder: Responder, state: State) -> State:

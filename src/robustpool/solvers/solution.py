@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
-    from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily
+    from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
     from ..structures.finite import FiniteFamily
 
 
@@ -30,7 +30,7 @@ class Stopped(Enum):
 class Mixture:
     """Nature's mixed strategy: a weight for each structure of a family."""
 
-    structures: FiniteFamily | EnumeratedFamily
+    structures: FiniteFamily | EnumeratedFamily | NamedStructures
     weights: NDArray[np.float64]
 
     def heaviest(self, count: int = 10) -> list[tuple[str, float]]:

@@ -1,0 +1,133 @@
+"""The game as the front door sees it: a family, nature in the form that a solver wants, the aggregator's best response.
+
+Two conditionally independent agents have an exact nature that needs no list of structures; every other family is written
+out. Where symmetry allows, only one of the structures that it makes equal is kept: the square and the log loss and the
+Lipschitz and monotone tables are symmetric in agents and states, so some optimal table is as well [Guo2024, lem:symmetry].
+What users state need not be.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..aggregators.grid import GridAggregator
+from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
+from ..game.best_response import best_responder
+from ..game.finite_game import FiniteGame, finite_game
+from ..game.losses import ConvexLoss, Loss
+from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
+from ..structures.finite import FiniteFamily
+from .natures import FiniteNature, IndependentNature, independent_nature, suits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..aggregators.table import TableAggregator
+    from ..game.response import Responder
+    from ..game.tables import Tables
+    from .master_programme import Cuts
+
+    Floats = NDArray[np.float64]
+
+LIGHT = 1e-6
+"""Structures with less than this share of the largest weight are left out of the mixture that is returned."""
+
+Structures = FiniteFamily | EnumeratedFamily | NamedStructures
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Both players: ``nature`` answers tables, ``responder`` answers mixtures."""
+
+    family: FiniteFamily | ConditionallyIndependent
+    nature: FiniteNature | IndependentNature
+    responder: Responder
+    structures: FiniteFamily | EnumeratedFamily | None = None  # where they are written out
+
+    @property
+    def tables(self) -> Tables:
+        """What the aggregator may say."""
+        return self.nature.tables
+
+    @property
+    def finite(self) -> FiniteGame:
+        """The game on structures that are written out."""
+        assert isinstance(self.nature, FiniteNature)
+        return self.nature.game
+
+    @property
+    def report(self) -> str:
+        """What the agents say."""
+        return self.finite.family.report.name if isinstance(self.nature, FiniteNature) else "posterior"
+
+    def aggregator(self, table: Floats) -> TableAggregator | GridAggregator:
+        """The aggregator of a table."""
+        if isinstance(self.nature, IndependentNature):
+            return GridAggregator(self.nature.forecasts(table))
+        written = self.finite.aggregator(table)
+        if isinstance(self.family, ConditionallyIndependent):
+            return GridAggregator(written.forecasts.reshape((len(self.family.report_grid),) * self.family.agents))
+        return written
+
+    def worst_payoff(self, table: Floats) -> float:
+        """The largest payoff of any structure against a table."""
+        if isinstance(self.nature, IndependentNature):
+            return self.nature.answer(table)[0]
+        return float(self.finite.payoffs(table).max())
+
+    def of_cuts(self, cuts: Cuts, weights: Floats) -> tuple[Structures, Floats, float]:
+        """The structures of a mixture of cuts, their weights, and the least payoff of any table against it."""
+        if isinstance(self.nature, IndependentNature):
+            lower = self.responder(cuts.masses(weights, self.tables.cells)).least - weights @ cuts.offset
+            named = NamedStructures(cuts.label[:, 0], cuts.label[:, 1:].reshape(-1, 2, 2))
+            return named, weights, float(lower)
+        whole = np.zeros(len(self.finite.family))
+        np.add.at(whole, cuts.label[:, 0].astype(np.int64), weights)
+        assert self.structures is not None
+        return self.structures, whole, self._least(whole)
+
+    def of_weights(self, weights: Floats, upper: float, tolerance: float) -> tuple[Structures, Floats, float]:
+        """The same for weights of all structures; those that hardly weigh are left out if that hardly costs anything."""
+        assert self.structures is not None
+        whole = weights / math.fsum(weights)
+        lower = self._least(whole)
+        heavy = np.where(whole >= LIGHT * whole.max(), whole, 0.0)
+        heavy /= math.fsum(heavy)
+        trimmed = self._least(heavy)
+        most = tolerance if upper - lower <= tolerance else (upper - lower) * 1.001
+        return (self.structures, heavy, trimmed) if upper - trimmed <= most else (self.structures, whole, lower)
+
+    def _least(self, weights: Floats) -> float:
+        return float(self.responder(self.finite.masses(weights)).least - weights @ self.finite.offset)
+
+
+def contest(
+    family: FiniteFamily | ConditionallyIndependent,
+    loss: Loss,
+    paradigm: str,
+    limits: Sequence[Restriction],
+    *,
+    exact: bool,
+) -> Contest:
+    """The game; ``exact`` lets nature of two independent agents answer without a list of structures."""
+    own = isinstance(loss, ConvexLoss) or any(isinstance(limit, Constrained) for limit in limits)
+    if isinstance(family, FiniteFamily):
+        game = finite_game(family, loss, paradigm, limits)
+        return Contest(family, FiniteNature(game), best_responder(game.tables), family)
+    if exact and not own and suits(family, loss, paradigm):
+        nature = independent_nature(family, loss, paradigm, limits)
+        return Contest(family, nature, best_responder(nature.tables))
+    bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
+    pruned = not own and not (bound and family.agents > 2)
+    symmetries: list[Restriction] = [Symmetric()] if pruned else []
+    if pruned and family.mirrored:
+        symmetries.append(Mirrored())
+    enumerated = family.enumerate(pruned=pruned)
+    game = finite_game(enumerated.flat, loss, paradigm, [*limits, *symmetries])
+    return Contest(family, FiniteNature(game), best_responder(game.tables), enumerated)

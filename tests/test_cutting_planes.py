@@ -1,0 +1,225 @@
+"""The exact solver: against enumeration, against Algorithm 1, and where a cone solver fails."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import reference
+import robustpool as rp
+from robustpool.game.best_response import best_responder
+from robustpool.game.losses import get_loss
+from robustpool.solvers.master_programme import MasterProgramme
+from robustpool.solvers.natures import independent_nature
+from test_algorithm_1 import random_game
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+V = (5 * np.sqrt(5) - 11) / 8
+"""The lower bound of [Arieli2018] for two conditionally independent agents."""
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_value_agrees_with_an_independent_programme(seed: int) -> None:
+    joints, family, how = random_game(seed)
+    solution = rp.solve(family, tolerance=1e-8)
+    value = reference.value(list(joints), how=how)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_value_agrees_with_an_independent_programme_on_200_families(seed: int) -> None:
+    joints, family, how = random_game(1000 + seed)
+    solution = rp.solve(family, tolerance=1e-8)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.lower - 1e-7 <= reference.value(list(joints), how=how) <= solution.upper + 1e-7
+
+
+def test_bounds_belong_to_what_is_returned() -> None:
+    family = rp.random_family(300, resolution=8, rng=4)
+    solution = rp.solve(family, tolerance=1e-8)
+    assert rp.regrets(solution.aggregator, family).max() == pytest.approx(solution.upper, abs=1e-14)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        other = rp.TableAggregator(family.reports, rng.random(len(family.reports)))
+        assert solution.mixture.weights @ rp.regrets(other, family) >= solution.lower - 1e-15
+
+
+def test_two_agents_on_the_grid_of_the_paper() -> None:
+    """N = 20, M = 400: the value 0.022542 to a gap of 1e-7; the table's regret on that grid is what nature says."""
+    family = rp.ConditionallyIndependent(2, 20, 400)
+    solution = rp.solve(family, tolerance=1e-7)
+    assert solution.lower == pytest.approx(0.022542, abs=5e-7)
+    assert solution.gap <= 1e-7
+    assert rp.worst_case(solution.aggregator, family).regret == pytest.approx(solution.upper, abs=1e-15)
+
+
+def test_continuous_priors_give_the_known_lower_bound() -> None:
+    """N = 20: nature's best pair of structures has its reports 0 and 1/2 on the grid, so the value is V itself."""
+    solution = rp.solve(rp.ConditionallyIndependent(2, 20, None), tolerance=1e-7)
+    assert solution.lower - 1e-8 <= V <= solution.upper + 1e-8
+    assert solution.gap <= 1e-7
+
+
+@pytest.mark.slow
+def test_fifty_reports_and_continuous_priors() -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(2, 50, None), tolerance=1e-7)
+    assert solution.lower - 1e-8 <= V <= solution.upper + 1e-8
+
+
+@pytest.mark.slow
+def test_a_hundred_reports() -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(2, 100, 1000), tolerance=1e-6)
+    assert solution.gap <= 1e-6
+    assert solution.lower <= V + 1e-8
+
+
+def test_knowing_the_base_rate_exactly_is_knowing_all() -> None:
+    """With one prior the omniscient posterior is a function of the reports: Bordley's rule, value 0."""
+    for family in (
+        rp.ConditionallyIndependent(2, 6, 10, (0.3, 0.3)),
+        rp.ConditionallyIndependent(2, 6, None, (0.3, 0.3)),
+    ):
+        solution = rp.solve(family, tolerance=1e-7)
+        assert solution.upper <= 1e-7
+    three = rp.solve(rp.ConditionallyIndependent(3, 3, 10, (0.3, 0.3)), tolerance=1e-7)
+    assert three.upper <= 1e-7
+
+
+def test_a_narrower_range_of_priors_never_costs_more() -> None:
+    ranges = [(0.0, 1.0), (0.0, 0.5), (0.05, 0.2), (0.1, 0.15)]
+    values = [rp.solve(rp.ConditionallyIndependent(2, 8, 80, r), tolerance=1e-6) for r in ranges]
+    assert all(wide.upper >= narrow.lower for wide, narrow in pairwise(values))
+    assert values[0].lower > values[2].upper
+    written = rp.ConditionallyIndependent(2, 8, 80, (0.05, 0.2)).enumerate(pruned=False).flat
+    again = rp.solve(written, tolerance=1e-6)  # every structure written out, no symmetry used
+    assert max(again.lower, values[2].lower) <= min(again.upper, values[2].upper) + 1e-9
+
+
+@pytest.mark.parametrize("loss", ["square", "log"])
+@pytest.mark.parametrize("paradigm", ["additive", "absolute"])
+def test_the_exact_nature_agrees_with_structures_written_out(paradigm: str, loss: str) -> None:
+    family = rp.ConditionallyIndependent(2, 5, 12)
+    exact = rp.solve(family, paradigm=paradigm, loss=loss, tolerance=1e-6)
+    written = rp.solve(family.enumerate(pruned=False).flat, paradigm=paradigm, loss=loss, tolerance=1e-6)
+    assert exact.stopped is written.stopped is rp.Stopped.GAP
+    assert max(exact.lower, written.lower) <= min(exact.upper, written.upper) + 1e-9
+
+
+def test_the_ratio_is_solved_on_structures_written_out() -> None:
+    family = rp.ConditionallyIndependent(2, 4, 8)
+    ratio: Any = rp.solve(family, paradigm="ratio", tolerance=1e-5)
+    full = rp.solve(family.enumerate(pruned=False).flat, paradigm="ratio", tolerance=1e-5)
+    assert max(ratio.lower, full.lower) <= min(ratio.upper, full.upper) + 1e-7
+    assert ratio.aggregator([[0.0, 0.5], [1.0, 0.25]]).tolist() == [0.0, 1.0]  # a certain agent pins the table
+
+
+def test_cuts_have_the_payoff_of_their_structure() -> None:
+    nature = independent_nature(rp.ConditionallyIndependent(2, 8, 40), get_loss("square"), "additive", ())
+    table = nature.first_table()
+    value, cuts = nature.answer(table)
+    losses = get_loss("square").table(table)[cuts.cell]
+    payoffs = np.sum(cuts.mass * losses, axis=(1, 2)) - cuts.offset
+    assert payoffs.max() == pytest.approx(value, abs=1e-14)
+    aggregator = rp.GridAggregator(nature.forecasts(table))
+    for label, payoff in zip(cuts.label[:20], payoffs[:20], strict=True):
+        if 0 < label[0] < 1:
+            structure = rp.BinaryStructure(label[0], label[1:].reshape(2, 2)).to_information_structure()
+            assert rp.regret(aggregator, structure) == pytest.approx(payoff, abs=1e-12)
+
+
+def test_a_cone_solver_that_fails_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third master fails at first, every sixth altogether: the bounds stay valid and the gap still closes."""
+    import clarabel
+
+    family = rp.random_family(300, resolution=8, rng=2)
+    true = rp.solve(family, tolerance=1e-9)
+    real, calls = clarabel.DefaultSolver, 0
+
+    class Stumbling:
+        def __init__(self, *arguments: Any) -> None:
+            self.solver = real(*arguments)
+
+        def solve(self) -> Any:
+            nonlocal calls
+            calls += 1
+            solution = self.solver.solve()
+            if calls % 3 == 1 or calls in (2, 3):
+
+                class Broken:
+                    x, z, status = np.full(len(solution.x), np.nan), np.full(len(solution.z), np.nan), "NumericalError"
+
+                return Broken
+            return solution
+
+    monkeypatch.setattr(clarabel, "DefaultSolver", Stumbling)
+    solution = rp.solve(family, tolerance=1e-7, rounds=60)
+    assert solution.stopped is rp.Stopped.GAP
+    assert calls > 4
+    assert solution.lower <= true.upper
+    assert solution.upper >= true.lower
+
+
+def test_the_mixture_of_the_master_is_a_mixture() -> None:
+    nature = independent_nature(rp.ConditionallyIndependent(2, 6, 24), get_loss("square"), "additive", ())
+    _, cuts = nature.answer(nature.first_table())
+    proposal = MasterProgramme(nature.tables)(cuts, nature.first_table(), 1e-2)
+    assert proposal.weights.sum() == pytest.approx(1)
+    assert (proposal.weights >= 0).all()
+    masses = cuts.masses(proposal.weights, nature.tables.cells)
+    assert masses.sum() == pytest.approx(1)
+    assert best_responder(nature.tables)(masses).least - proposal.weights @ cuts.offset <= V + 1e-9
+
+
+def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path) -> None:
+    family, file = rp.ConditionallyIndependent(2, 12, 60, (0.1, 0.6)), tmp_path / "state.npz"
+    whole: Any = rp.solve(family, tolerance=1e-8)
+    assert whole.rounds > 3
+
+    def stop_early(state: Any, _: int) -> None:
+        if state.round == 2:
+            raise KeyboardInterrupt
+
+    part = rp.solve(family, tolerance=1e-8, checkpoint=file, progress=stop_early)
+    assert part.stopped is rp.Stopped.INTERRUPTED
+    again: Any = rp.solve(family, tolerance=1e-8, checkpoint=file, resume=True)
+    assert (again.lower, again.upper, again.rounds) == (whole.lower, whole.upper, whole.rounds)
+    np.testing.assert_array_equal(again.aggregator.values, whole.aggregator.values)
+    with pytest.raises(rp.InputError, match="is not a checkpoint, or a damaged one"):
+        rp.solve(family, checkpoint=file, resume=True, method="multiplicative-weights")
+
+
+def test_large_families_need_few_rounds() -> None:
+    solution = rp.solve(rp.random_family(200_000, resolution=14, rng=1), tolerance=1e-6)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.rounds <= 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"prior_range": (0.6, 0.4)}, r"prior_range must be from low to high; it is \(0\.6, 0\.4\)"),
+        ({"prior_range": (-0.1, 0.4)}, r"prior_range must be a finite number, at least 0 and at most 1; it is -0\.1"),
+        ({"prior_range": (0.301, 0.302)}, r"prior_range must hold a multiple of 1/400; it is \(0\.301, 0\.302\)"),
+    ],
+)
+def test_bad_ranges_get_one_sentence(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(rp.InputError, match=message):
+        rp.ConditionallyIndependent(**arguments)
+
+
+def test_options_that_belong_to_the_other_method() -> None:
+    with pytest.raises(
+        rp.InputError, match="epsilon belongs to the method multiplicative-weights; the method is 'cutting-planes'"
+    ):
+        rp.solve(rp.random_family(3), method="cutting-planes", epsilon=0.1)
+    with pytest.raises(
+        rp.InputError, match="method must be one of cutting-planes, multiplicative-weights; it is 'magic'"
+    ):
+        rp.solve(rp.random_family(3), method="magic")
