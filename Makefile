@@ -45,8 +45,8 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 regrets: $(VENV)/.installed ## search again for the worst cases that `robustpool rules` shows
 	$(BIN)/python tools/found_regrets.py
 
-bench: $(VENV)/.installed ## measure the solvers against others, side by side
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+bench: $(VENV)/.installed-bench ## measure the solvers against others, side by side
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
@@ -73,7 +73,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	$(PIP) install --quiet --editable .
 	@touch $@
 
-$(VENV)/.installed-test $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed
+$(VENV)/.installed-test $(VENV)/.installed-docs $(VENV)/.installed-bench: $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --quiet --group $*
 	@touch $@
 

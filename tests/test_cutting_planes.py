@@ -123,12 +123,13 @@ def test_the_ratio_is_solved_on_structures_written_out() -> None:
 def test_cuts_have_the_payoff_of_their_structure() -> None:
     nature = independent_nature(rp.ConditionallyIndependent(2, 8, 40), get_loss("square"), "additive", ())
     table = nature.first_table()
-    value, cuts = nature.answer(table)
+    value, labels = nature.answer(table)
+    cuts = nature.cuts(labels)
     losses = get_loss("square").table(table)[cuts.cell]
     payoffs = np.sum(cuts.mass * losses, axis=(1, 2)) - cuts.offset
     assert payoffs.max() == pytest.approx(value, abs=1e-14)
     aggregator = rp.GridAggregator(nature.forecasts(table))
-    for label, payoff in zip(cuts.label[:20], payoffs[:20], strict=True):
+    for label, payoff in zip(labels[:20], payoffs[:20], strict=True):
         if 0 < label[0] < 1:
             structure = rp.BinaryStructure(label[0], label[1:].reshape(2, 2)).to_information_structure()
             assert rp.regret(aggregator, structure) == pytest.approx(payoff, abs=1e-12)
@@ -168,7 +169,7 @@ def test_a_cone_solver_that_fails_does_not_end_the_run(monkeypatch: pytest.Monke
 
 def test_the_mixture_of_the_master_is_a_mixture() -> None:
     nature = independent_nature(rp.ConditionallyIndependent(2, 6, 24), get_loss("square"), "additive", ())
-    _, cuts = nature.answer(nature.first_table())
+    cuts = nature.cuts(nature.answer(nature.first_table())[1])
     proposal = MasterProgramme(nature.tables)(cuts, nature.first_table(), 1e-2)
     assert proposal.weights.sum() == pytest.approx(1)
     assert (proposal.weights >= 0).all()

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..aggregators.table import TableAggregator
     from ..game.response import Responder
     from ..game.tables import Tables
-    from .master_programme import Cuts
 
     Floats = NDArray[np.float64]
 
@@ -81,14 +80,13 @@ class Contest:
             return self.nature.answer(table)[0]
         return float(self.finite.payoffs(table).max())
 
-    def of_cuts(self, cuts: Cuts, weights: Floats) -> tuple[Structures, Floats, float]:
-        """The structures of a mixture of cuts, their weights, and the least payoff of any table against it."""
-        if isinstance(self.nature, IndependentNature):
-            lower = self.responder(cuts.masses(weights, self.tables.cells)).least - weights @ cuts.offset
-            named = NamedStructures(cuts.label[:, 0], cuts.label[:, 1:].reshape(-1, 2, 2))
-            return named, weights, float(lower)
+    def of_labels(self, labels: Floats, weights: Floats) -> tuple[Structures, Floats, float]:
+        """The structures with these labels, their weights, and the least payoff of any table against the mixture."""
+        if not isinstance(self.nature, FiniteNature):
+            lower = self.nature.least(self.nature.cuts(labels), weights, self.responder)
+            return NamedStructures(labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)), weights, lower
         whole = np.zeros(len(self.finite.family))
-        np.add.at(whole, cuts.label[:, 0].astype(np.int64), weights)
+        np.add.at(whole, labels[:, 0].astype(np.int64), weights)
         assert self.structures is not None
         return self.structures, whole, self._least(whole)
 

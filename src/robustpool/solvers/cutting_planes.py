@@ -14,21 +14,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..game.losses import ConvexLoss
-from .convex_master import ConvexMaster
-from .master_programme import Cuts, MasterProgramme, joined
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from ..game.response import Responder
     from ..game.tables import Tables
+    from .master_programme import Proposal
 
     Floats = NDArray[np.float64]
 
@@ -40,7 +37,7 @@ IDLE = 8
 
 
 class Nature(Protocol):
-    """Whoever answers a table with the worst structures."""
+    """Whoever answers a table with the worst structures. A structure has a label, from which its cut can be made."""
 
     @property
     def tables(self) -> Tables:
@@ -51,8 +48,20 @@ class Nature(Protocol):
         """Where to start."""
         ...
 
-    def answer(self, table: Floats) -> tuple[float, Cuts]:
-        """The largest payoff against a table, and structures with large ones, the worst among them."""
+    def answer(self, table: Floats) -> tuple[float, Floats]:
+        """The largest payoff against a table, and the labels (m, anything) of structures with large ones."""
+        ...
+
+    def cuts(self, labels: Floats) -> Any:
+        """The structures with these labels as the master wants them."""
+        ...
+
+    def master(self) -> Callable[[Any, Floats, float], Proposal]:
+        """The programme that proposes a table and a mixture of cuts, given the cuts, the centre and rho."""
+        ...
+
+    def least(self, cuts: Any, weights: Floats, responder: Responder) -> float:
+        """The least expected payoff of any table against a mixture of the cuts."""
         ...
 
 
@@ -65,31 +74,13 @@ class BundleState:
     centre: Floats  # the best table, with the upper bound ``upper``
     upper: float
     lower: float
-    lower_label: NDArray[np.float64]  # the mixture that gives ``lower``: what nature calls its structures,
-    lower_cell: NDArray[np.int32]
-    lower_mass: Floats
-    lower_scale: Floats
-    lower_offset: Floats
-    lower_weights: Floats  # and how they are weighted
+    lower_label: Floats  # the structures of the mixture that gives ``lower``
+    lower_weights: Floats
     rho: float
     predicted: float  # what the master hoped the next table's upper bound to be
-    label: NDArray[np.float64]  # the bundle
-    cell: NDArray[np.int32]
-    mass: Floats
-    scale: Floats
-    offset: Floats
-    idle: NDArray[np.int64]
-    stumbles: int  # rounds in which the cone solver failed at first
-
-    @property
-    def bundle(self) -> Cuts:
-        """The cuts of the bundle."""
-        return Cuts(self.label, self.cell, self.mass, self.scale, self.offset)
-
-    @property
-    def mixture(self) -> Cuts:
-        """The cuts of the best mixture."""
-        return Cuts(self.lower_label, self.lower_cell, self.lower_mass, self.lower_scale, self.lower_offset)
+    label: Floats  # the structures of the bundle
+    idle: NDArray[np.int64]  # for how many rounds each had no weight
+    stumbles: int  # how often the cone solver failed at first
 
 
 @dataclass(frozen=True)
@@ -100,20 +91,23 @@ class CuttingPlanes:
 
     def iterate(self, nature: Nature, responder: Responder, state: BundleState | None = None) -> Iterator[BundleState]:
         """Round after round, without end; from ``state`` on if it is given."""
-        own = isinstance(nature.tables.loss, ConvexLoss) or bool(nature.tables.layout.constraints)
-        master = ConvexMaster(nature.tables) if own else MasterProgramme(nature.tables)
+        master = nature.master()
         state = _start(nature) if state is None else state
         while True:
             state = self.step(nature, responder, master, state)
             yield state
 
     def step(
-        self, nature: Nature, responder: Responder, master: MasterProgramme | ConvexMaster, state: BundleState
+        self,
+        nature: Nature,
+        responder: Responder,
+        master: Callable[[Any, Floats, float], Proposal],
+        state: BundleState,
     ) -> BundleState:
         """One round."""
         value, answers = nature.answer(state.table)
-        bundle = joined(state.bundle, answers)
-        idle = np.concatenate((state.idle, np.zeros(len(bundle) - len(state.idle), dtype=np.int64)))
+        label = _joined(state.label, answers)
+        idle = np.concatenate((state.idle, np.zeros(len(label) - len(state.idle), dtype=np.int64)))
         centre, upper, rho = state.centre, state.upper, state.rho
         if value < upper:
             enough = value <= upper - 0.1 * max(upper - state.predicted, 0.0)
@@ -122,76 +116,59 @@ class CuttingPlanes:
         elif state.round:
             rho = min(rho * GROW, MOST_RHO)
 
-        proposal = master(bundle, centre, rho)
-        candidates = [proposal.weights]
-        used = proposal.weights
-        stumbles = state.stumbles + proposal.stumbled
-        if upper - _lower(responder, bundle, proposal.weights) > self.tolerance:
-            dual = master(bundle, centre, DUAL_RHO)
-            candidates.append(dual.weights)
-            used = np.maximum(used, dual.weights)
-            stumbles += dual.stumbled
-        lower, weights = max(((_lower(responder, bundle, w), w) for w in candidates), key=lambda pair: pair[0])
-        mixture, mixed = state.mixture, state.lower_weights
+        cuts = nature.cuts(label)
+        proposal = master(cuts, centre, rho)
+        mixtures = [(nature.least(cuts, proposal.weights, responder), proposal.weights)]
+        used, stumbles = proposal.weights, state.stumbles + proposal.stumbled
+        if upper - mixtures[0][0] > self.tolerance:
+            dual = master(cuts, centre, DUAL_RHO)
+            mixtures.append((nature.least(cuts, dual.weights, responder), dual.weights))
+            used, stumbles = np.maximum(used, dual.weights), stumbles + dual.stumbled
+        lower, weights = max(mixtures, key=lambda pair: pair[0])
+        mixture, mixed = state.lower_label, state.lower_weights
         if lower > state.lower:
             heavy = weights > 1e-12 * weights.max()
-            mixture, mixed = bundle.taken(heavy), weights[heavy] / weights[heavy].sum()
+            mixture, mixed = label[heavy], weights[heavy] / weights[heavy].sum()
         idle = np.where(used > 1e-7 * used.max(), 0, idle + 1)
         keep = idle <= IDLE
-        kept = bundle.taken(keep)
         return BundleState(
             round=state.round + 1,
             table=proposal.table,
             centre=centre,
             upper=upper,
             lower=max(lower, state.lower),
-            lower_label=mixture.label,
-            lower_cell=mixture.cell,
-            lower_mass=mixture.mass,
-            lower_scale=mixture.scale,
-            lower_offset=mixture.offset,
+            lower_label=mixture,
             lower_weights=mixed,
             rho=rho,
             predicted=lower,
-            label=kept.label,
-            cell=kept.cell,
-            mass=kept.mass,
-            scale=kept.scale,
-            offset=kept.offset,
+            label=label[keep],
             idle=idle[keep],
             stumbles=stumbles,
         )
 
 
-def _lower(responder: Responder, cuts: Cuts, weights: Floats) -> float:
-    """The least expected payoff of any table against a mixture of the cuts."""
-    masses = cuts.masses(weights, responder.tables.cells)
-    return float(responder(masses).least - weights @ cuts.offset)
+def _joined(labels: Floats, more: Floats) -> Floats:
+    """Both, each label once."""
+    if len(labels) == 0:
+        return more
+    known = {row.tobytes() for row in labels}
+    new = np.array([row.tobytes() not in known for row in more], dtype=bool)
+    return np.concatenate((labels, more[new]))
 
 
 def _start(nature: Nature) -> BundleState:
     table = nature.first_table()
-    states = nature.tables.states
-    none = Cuts(np.zeros((0, 0)), np.zeros((0, 1), np.int32), np.zeros((0, 1, states)), np.zeros(0), np.zeros(0))
     return BundleState(
         round=0,
         table=table,
         centre=table,
         upper=math.inf,
         lower=-math.inf,
-        lower_label=none.label,
-        lower_cell=none.cell,
-        lower_mass=none.mass,
-        lower_scale=none.scale,
-        lower_offset=none.offset,
+        lower_label=np.zeros((0, 0)),
         lower_weights=np.zeros(0),
         rho=FIRST_RHO,
         predicted=-math.inf,
-        label=none.label,
-        cell=none.cell,
-        mass=none.mass,
-        scale=none.scale,
-        offset=none.offset,
+        label=np.zeros((0, 0)),
         idle=np.zeros(0, dtype=np.int64),
         stumbles=0,
     )

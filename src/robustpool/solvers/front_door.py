@@ -198,7 +198,7 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
     """The best table and the best mixture so far, with their bounds computed anew."""
     game, epsilon = run.contest, run.settings["epsilon"]
     if isinstance(state, BundleState):
-        table, (structures, weights, lower) = state.centre, game.of_cuts(state.mixture, state.lower_weights)
+        table, (structures, weights, lower) = state.centre, game.of_labels(state.lower_label, state.lower_weights)
     else:
         tolerance = run.settings["tolerance"] or 0.0
         table, (structures, weights, lower) = (

@@ -31,7 +31,6 @@ TOLERANCE = 1e-10
 class Cuts:
     """Structures as the master sees them: their support points by cell, and payoff = scale * loss - offset."""
 
-    label: NDArray[np.float64]  # (cuts, anything): what nature calls each structure
     cell: NDArray[np.int32]  # (cuts, points)
     mass: Floats  # (cuts, points, states); 0 where a structure has fewer points
     scale: Floats  # (cuts,)
@@ -41,10 +40,6 @@ class Cuts:
         """The number of cuts."""
         return len(self.scale)
 
-    def taken(self, which: NDArray[Any]) -> Cuts:
-        """Some of the cuts."""
-        return Cuts(self.label[which], self.cell[which], self.mass[which], self.scale[which], self.offset[which])
-
     def masses(self, weights: Floats, cells: int) -> Floats:
         """M(x, omega) of a mixture of the cuts, shape (cells, states)."""
         shares = (weights * self.scale)[:, None, None] * self.mass
@@ -53,27 +48,6 @@ class Cuts:
             np.bincount(flat, weights=shares[:, :, k].ravel(), minlength=cells) for k in range(self.mass.shape[2])
         ]
         return np.stack(columns, axis=1)
-
-
-def joined(one: Cuts, other: Cuts) -> Cuts:
-    """Both, without those of ``other`` that ``one`` has; rows of fewer points are filled up with points of mass 0."""
-    if len(one) == 0:
-        return other
-    known = {row.tobytes() for row in one.label}
-    new = np.array([row.tobytes() not in known for row in other.label], dtype=bool)
-    fresh = other.taken(new)
-    width = max(one.cell.shape[1], fresh.cell.shape[1])
-    parts = [_widened(cuts, width) for cuts in (one, fresh)]
-    arrays = [
-        np.concatenate([getattr(cuts, name) for cuts in parts]) for name in ("label", "cell", "mass", "scale", "offset")
-    ]
-    return Cuts(*arrays)
-
-
-def _widened(cuts: Cuts, width: int) -> Cuts:
-    extra = width - cuts.cell.shape[1]
-    cell = np.pad(cuts.cell, ((0, 0), (0, extra)))
-    return Cuts(cuts.label, cell, np.pad(cuts.mass, ((0, 0), (0, extra), (0, 0))), cuts.scale, cuts.offset)
 
 
 @dataclass(frozen=True, eq=False)

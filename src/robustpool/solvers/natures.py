@@ -9,11 +9,12 @@ import numpy as np
 
 from ..aggregators.restrictions import Mirrored, Restriction, Symmetric, lay_out
 from ..aggregators.rules import get_rule
-from ..game.losses import Log, Square
+from ..game.losses import ConvexLoss, Log, Square
 from ..game.nature import NatureResponse, best_response, best_response_any_prior, every_pair
 from ..game.tables import Tables
 from ..structures.report_formats import Posterior
-from .master_programme import Cuts
+from .convex_master import ConvexMaster
+from .master_programme import Cuts, MasterProgramme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..game.finite_game import FiniteGame
     from ..game.losses import Loss
+    from ..game.response import Responder
     from ..structures.conditionally_independent import ConditionallyIndependent
 
     Floats = NDArray[np.float64]
@@ -31,37 +33,52 @@ FEW_PRIORS = 100
 """With fewer priors than this, one structure a prior would be too few cuts a round."""
 
 
+class _OnCells:
+    """What natures have in common whose structures live on the cells of the table."""
+
+    tables: Tables
+
+    def first_table(self) -> Floats:
+        """The default, where nothing forbids it; else a table near it."""
+        return self.tables.feasible(self.tables.default)
+
+    def master(self) -> MasterProgramme | ConvexMaster:
+        """See Nature."""
+        own = isinstance(self.tables.loss, ConvexLoss) or bool(self.tables.layout.constraints)
+        return ConvexMaster(self.tables) if own else MasterProgramme(self.tables)
+
+    def least(self, cuts: Cuts, weights: Floats, responder: Responder) -> float:
+        """See Nature."""
+        return float(responder(cuts.masses(weights, self.tables.cells)).least - weights @ cuts.offset)
+
+
 @dataclass(frozen=True, eq=False)
-class FiniteNature:
+class FiniteNature(_OnCells):
     """A finite family: one pass finds the payoff of every structure; the largest become cuts."""
 
     game: FiniteGame
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> Tables:  # type: ignore[override]
         """See Nature."""
         return self.game.tables
 
-    def first_table(self) -> Floats:
-        """The best response to the uniform mixture, where nothing forbids it; else the nearest table."""
-        return self.tables.feasible(self.tables.default)
-
-    def answer(self, table: Floats) -> tuple[float, Cuts]:
-        """See Nature."""
+    def answer(self, table: Floats) -> tuple[float, Floats]:
+        """See Nature; the label is the structure's number."""
         payoffs = self.game.payoffs(table)
         count = min(MOST_CUTS, len(payoffs))
         worst = np.argpartition(-payoffs, count - 1)[:count]
-        return float(payoffs.max()), self.cuts(worst[np.argsort(-payoffs[worst], kind="stable")])
+        worst = worst[np.argsort(-payoffs[worst], kind="stable")]
+        return float(payoffs.max()), worst[:, None].astype(np.float64)
 
-    def cuts(self, numbers: NDArray[np.int64]) -> Cuts:
-        """Some structures of the family as cuts; the label is the structure's number."""
-        game, start = self.game, self.game.family.start
+    def cuts(self, labels: Floats) -> Cuts:
+        """See Nature."""
+        game, start, numbers = self.game, self.game.family.start, labels[:, 0].astype(np.int64)
         sizes = start[numbers + 1] - start[numbers]
         slot = np.arange(int(sizes.max()))[None]
         inside = slot < sizes[:, None]
         point = np.where(inside, start[numbers][:, None] + slot, 0)
         return Cuts(
-            label=numbers[:, None].astype(np.float64),
             cell=np.where(inside, game.cell[point], 0).astype(np.int32),
             mass=np.where(inside[:, :, None], game.mass[point], 0.0),
             scale=game.scale[numbers],
@@ -70,7 +87,7 @@ class FiniteNature:
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentNature:
+class IndependentNature(_OnCells):
     """Two conditionally independent agents with reports on a grid: the exact worst structure of every prior.
 
     The tables are symmetric in the agents, and in the states if the range of priors is.
@@ -79,10 +96,6 @@ class IndependentNature:
     family: ConditionallyIndependent
     tables: Tables
     paradigm: str
-
-    def first_table(self) -> Floats:
-        """See Nature."""
-        return self.tables.feasible(self.tables.default)
 
     def forecasts(self, table: Floats) -> Floats:
         """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1)."""
@@ -115,8 +128,8 @@ class IndependentNature:
         respond = best_response if len(inner) >= FEW_PRIORS else every_pair
         return respond(x, f, inner, loss=loss, paradigm=self.paradigm)
 
-    def answer(self, table: Floats) -> tuple[float, Cuts]:
-        """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
+    def answer(self, table: Floats) -> tuple[float, Floats]:
+        """See Nature; the label is prior, low, high, low, high. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
         response = self.response(table)
         best = np.argsort(-response.values, kind="stable")[:MOST_CUTS]
         priors, reports = response.priors[best], response.x[response.found[best]].reshape(-1, 2, 2)
@@ -125,10 +138,11 @@ class IndependentNature:
         priors = np.concatenate((priors, corners))
         reports = np.concatenate((reports, [[[corner] * 2] * 2 for corner in corners] or np.zeros((0, 2, 2))))
         values += [self._at_corner(table, corner) for corner in corners]
-        return max(values), self.cuts(priors, reports)
+        return max(values), np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1)
 
-    def cuts(self, priors: Floats, reports: Floats) -> Cuts:
-        """Structures (priors (m,), reports on the grid (m, 2, 2)) as cuts; the label is prior, low, high, low, high."""
+    def cuts(self, labels: Floats) -> Cuts:
+        """See Nature."""
+        priors, reports = labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
         layout, size = self.tables.layout, len(self.family.report_grid)
         index = np.rint(reports * (size - 1)).astype(np.int64)
         profile = (index[:, 0, :, None] * size + index[:, 1, None, :]).reshape(-1, 4)
@@ -137,9 +151,8 @@ class IndependentNature:
         cell = layout.cell[profile]
         folded = np.where(layout.flipped[profile][:, :, None], mass[:, :, ::-1], mass)
         folded = np.where(layout.balanced[cell][:, :, None], mass.mean(axis=2, keepdims=True), folded)
-        label = np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1)
         offset = offset if self.paradigm == "additive" else np.zeros(len(priors))
-        return Cuts(label, cell.astype(np.int32), folded, np.ones(len(priors)), offset)
+        return Cuts(cell.astype(np.int32), folded, np.ones(len(priors)), offset)
 
     @property
     def _mirrored(self) -> bool:
