@@ -97,10 +97,10 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
 
 def _search(aggregator: AnyAggregator, agents: int, loss: Square | Log, rng: np.random.Generator) -> WorstCase:
     starts = _grid_starts(aggregator, loss) if agents == 2 else _random_starts(agents, rng)
-    points = _climb(aggregator, starts, loss, rng)
+    points = climb(aggregator, starts, loss, rng)
     values = continuous_regrets(aggregator, points, loss)
     best = int(np.argmax(values))
-    prior, reports = _decode(points[best : best + 1])
+    prior, reports = decode(points[best : best + 1])
     structure = BinaryStructure(float(prior[0]), reports[0])
     return WorstCase(float(values[best]), structure)
 
@@ -112,7 +112,7 @@ def _grid_starts(aggregator: AnyAggregator, loss: Square | Log) -> Floats:
     priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails)))
     response = best_response(x, tabulated(aggregator, x), priors, loss=loss.name)
     best = np.argsort(-response.values, kind="stable")[:STARTS]
-    return _encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))
+    return encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))
 
 
 def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
@@ -125,22 +125,31 @@ def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
     return points
 
 
-def _climb(aggregator: AnyAggregator, points: Floats, loss: Square | Log, rng: np.random.Generator) -> Floats:
+def climb(
+    aggregator: AnyAggregator,
+    points: Floats,
+    loss: Square | Log,
+    rng: np.random.Generator,
+    *,
+    steps: int = STEPS,
+    prior_range: tuple[float, float] = (0.0, 1.0),
+) -> Floats:
     """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
+    low, high = (_logit(end) for end in prior_range)
     count, size = points.shape
     step = np.full(count, 0.25)
     values = continuous_regrets(aggregator, points, loss)
-    for turn in range(STEPS):
+    for turn in range(steps):
         axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
         moves = np.concatenate((axes, -axes))
-        tries = _clipped(points[:, None] + step[:, None, None] * moves[None])
+        tries = _clipped(points[:, None] + step[:, None, None] * moves[None], low, high)
         found = continuous_regrets(aggregator, tries.reshape(-1, size), loss).reshape(count, -1)
         best = found.argmax(axis=1)
         better = found[np.arange(count), best] > values
         points = np.where(better[:, None], tries[np.arange(count), best], points)
         values = np.where(better, found[np.arange(count), best], values)
         step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
-        if turn == STEPS // 8:  # go on from the best ones only
+        if turn == steps // 8:  # go on from the best ones only
             keep = np.argsort(-values, kind="stable")[:STARTS]
             points, values, step, count = points[keep], values[keep], step[keep], len(keep)
         if (step < 1e-13).all():
@@ -150,7 +159,7 @@ def _climb(aggregator: AnyAggregator, points: Floats, loss: Square | Log, rng: n
 
 def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Square | Log) -> Floats:
     """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,)."""
-    prior, reports = _decode(points)
+    prior, reports = decode(points)
     count, agents = reports.shape[:2]
     low, high = reports[:, :, 0], reports[:, :, 1]
     spread = np.where(high > low, high - low, 1.0)
@@ -182,7 +191,7 @@ def _expected_divergence(aggregator: AnyAggregator, profile: Floats, mass: Float
     return np.asarray(terms.sum(axis=(1, 2)))
 
 
-def _encode(prior: Floats, reports: Floats) -> Floats:
+def encode(prior: Floats, reports: Floats) -> Floats:
     """Structures as points: logit mu, then u = low / mu and v = (1 - high) / (1 - mu) of each agent."""
     u = reports[:, :, 0] / prior[:, None]
     v = (1 - reports[:, :, 1]) / (1 - prior[:, None])
@@ -190,7 +199,7 @@ def _encode(prior: Floats, reports: Floats) -> Floats:
     return np.concatenate((logit[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
 
 
-def _decode(points: Floats) -> tuple[Floats, Floats]:
+def decode(points: Floats) -> tuple[Floats, Floats]:
     """Points as priors (m,) and reports (m, n, 2); low <= mu <= high whatever the rounding."""
     prior = 1.0 / (1.0 + np.exp(-points[:, 0]))
     u, v = points[:, 1::2], points[:, 2::2]
@@ -199,8 +208,14 @@ def _decode(points: Floats) -> tuple[Floats, Floats]:
     return prior, np.stack((low, high), axis=2)
 
 
-def _clipped(points: Floats) -> Floats:
+def _logit(prior: float) -> float:
+    """logit mu, as far as the search goes."""
+    inner = min(max(prior, 1e-300), 1 - 1e-16)
+    return float(np.clip(np.log(inner) - np.log1p(-inner), -LARGEST_LOGIT, LARGEST_LOGIT))
+
+
+def _clipped(points: Floats, low: float, high: float) -> Floats:
     """Points brought back into the box."""
-    points[..., 0] = np.clip(points[..., 0], -LARGEST_LOGIT, LARGEST_LOGIT)
+    points[..., 0] = np.clip(points[..., 0], low, high)
     points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
     return points
