@@ -38,6 +38,7 @@ def design_to_json(solution: Solution) -> dict[str, Any]:
             "upper": solution.upper,
             "gap": solution.gap,
             "proved": False,
+            "upper_is": "found by search" if solution.settings["nature"] == "continuous" else "measured",
             "arithmetic": solution.settings["arithmetic"],
         },
         "guarantee": solution.guarantee,
@@ -78,6 +79,7 @@ def _mixture_to_json(mixture: Mixture) -> dict[str, Any]:
     structures, weight = mixture.structures, mixture.weights[used].tolist()
     if isinstance(structures, (EnumeratedFamily, NamedStructures)):
         priors, reports = structures.parameters(used)
-        return {"prior": priors.tolist(), "reports": reports.tolist(), "weight": weight}
+        exchanged = list(mixture.symmetries)
+        return {"prior": priors.tolist(), "reports": reports.tolist(), "weight": weight, "exchanged": exchanged}
     names = [structures.name(int(t)) for t in used] if structures.names else None
     return {"structure": used.tolist(), "name": names, "weight": weight}

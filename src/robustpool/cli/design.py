@@ -26,6 +26,7 @@ def design(
     agents: Annotated[int, typer.Option(help="How many conditionally independent agents.")] = 2,
     reports: Annotated[int, typer.Option(help="N: their reports are multiples of 1/N.")] = 20,
     priors: Annotated[str, typer.Option(help="M: the priors are multiples of 1/M; or continuous.")] = "400",
+    nature: Annotated[str, typer.Option(help="grid, or continuous: any reports and priors.")] = "grid",
     prior_range: Annotated[
         tuple[float, float] | None,
         typer.Option(metavar="LO HI", help="Only priors between LO and HI.", show_default=False),
@@ -66,6 +67,7 @@ def design(
     \b
     Examples:
       robustpool design --reports 20 --priors continuous --out design.json
+      robustpool design --nature continuous
       robustpool design --prior-range 0.05 0.2
       robustpool design --family weather.json --out design.json
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
@@ -95,6 +97,7 @@ def design(
             lipschitz=lipschitz,
             restrictions=restrictions,
             method=method,
+            nature=nature,
             rounds=rounds,
             epsilon=epsilon,
             progress=progress,
@@ -116,11 +119,12 @@ def design(
         "output": out,
         "checkpoint": None if converged else str(checkpoint),
     }
+    kind = "the upper bound found by search" if nature == "continuous" else "measured in floating point"
     lines = [
         f"{_describe(structures)}, {loss} loss, {paradigm}",
         (
             f"value of the game   between {_outward(solution.lower, 'ROUND_FLOOR')} and {_outward(solution.upper, 'ROUND_CEILING')} "
-            "(measured in floating point, not proved)"
+            f"({kind}, not proved)"
         ),
         f"gap                 {solution.gap:.2g} after {_count(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
         f"the design is in    {out}",

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..aggregators.grid import GridAggregator
 from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
+from ..errors import UnsupportedError
 from ..game.best_response import best_responder
 from ..game.finite_game import FiniteGame, finite_game
-from ..game.losses import ConvexLoss, Loss
+from ..game.losses import ConvexLoss, Loss, Square
+from ..game.worst_case import worst_case
 from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
 from ..structures.finite import FiniteFamily
+from .continuous_nature import ContinuousNature
 from .natures import FiniteNature, IndependentNature, independent_nature, suits
 
 if TYPE_CHECKING:
@@ -45,9 +48,10 @@ class Contest:
     """Both players: ``nature`` answers tables, ``responder`` answers mixtures."""
 
     family: FiniteFamily | ConditionallyIndependent
-    nature: FiniteNature | IndependentNature
+    nature: FiniteNature | IndependentNature | ContinuousNature
     responder: Responder
     structures: FiniteFamily | EnumeratedFamily | None = None  # where they are written out
+    symmetries: tuple[str, ...] = ()  # what a structure of a mixture stands for besides itself
 
     @property
     def tables(self) -> Tables:
@@ -67,7 +71,7 @@ class Contest:
 
     def aggregator(self, table: Floats) -> TableAggregator | GridAggregator:
         """The aggregator of a table."""
-        if isinstance(self.nature, IndependentNature):
+        if not isinstance(self.nature, FiniteNature):
             return GridAggregator(self.nature.forecasts(table))
         written = self.finite.aggregator(table)
         if isinstance(self.family, ConditionallyIndependent):
@@ -75,7 +79,13 @@ class Contest:
         return written
 
     def worst_payoff(self, table: Floats) -> float:
-        """The largest payoff of any structure against a table."""
+        """The largest payoff of any structure against a table; on the continuum the largest that searches find."""
+        if isinstance(self.nature, ContinuousNature):
+            found = self.nature.answer(table)[0]
+            if self.nature.family.prior_range != (0.0, 1.0):
+                return found
+            other = worst_case(self.aggregator(table), ConditionallyIndependent(2, None, None), rng=1)
+            return max(found, other.regret)
         if isinstance(self.nature, IndependentNature):
             return self.nature.answer(table)[0]
         return float(self.finite.payoffs(table).max())
@@ -83,7 +93,8 @@ class Contest:
     def of_labels(self, labels: Floats, weights: Floats) -> tuple[Structures, Floats, float]:
         """The structures with these labels, their weights, and the least payoff of any table against the mixture."""
         if not isinstance(self.nature, FiniteNature):
-            lower = self.nature.least(self.nature.cuts(labels), weights, self.responder)
+            nature: Any = self.nature
+            lower = nature.least(nature.cuts(labels), weights, self.responder)
             return NamedStructures(labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)), weights, lower
         whole = np.zeros(len(self.finite.family))
         np.add.at(whole, labels[:, 0].astype(np.int64), weights)
@@ -112,15 +123,24 @@ def contest(
     limits: Sequence[Restriction],
     *,
     exact: bool,
+    continuous: bool = False,
 ) -> Contest:
-    """The game; ``exact`` lets nature of two independent agents answer without a list of structures."""
+    """The game; ``exact`` lets nature of two independent agents answer without a list of structures.
+
+    ``continuous`` lets her choose any reports and priors, against the interpolated table.
+    """
     own = isinstance(loss, ConvexLoss) or any(isinstance(limit, Constrained) for limit in limits)
+    if continuous:
+        _check_continuous(family, loss, paradigm, own=own, exact=exact)
+        assert isinstance(family, ConditionallyIndependent)
+        free = ContinuousNature(independent_nature(family, loss, paradigm, limits))
+        return Contest(family, free, best_responder(free.tables), symmetries=_symmetries(family))
     if isinstance(family, FiniteFamily):
         game = finite_game(family, loss, paradigm, limits)
         return Contest(family, FiniteNature(game), best_responder(game.tables), family)
     if exact and not own and suits(family, loss, paradigm):
         nature = independent_nature(family, loss, paradigm, limits)
-        return Contest(family, nature, best_responder(nature.tables))
+        return Contest(family, nature, best_responder(nature.tables), symmetries=_symmetries(family))
     bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
     pruned = not own and not (bound and family.agents > 2)
     symmetries: list[Restriction] = [Symmetric()] if pruned else []
@@ -128,4 +148,19 @@ def contest(
         symmetries.append(Mirrored())
     enumerated = family.enumerate(pruned=pruned)
     game = finite_game(enumerated.flat, loss, paradigm, [*limits, *symmetries])
-    return Contest(family, FiniteNature(game), best_responder(game.tables), enumerated)
+    kept = _symmetries(family) if pruned else ()
+    return Contest(family, FiniteNature(game), best_responder(game.tables), enumerated, kept)
+
+
+def _symmetries(family: ConditionallyIndependent) -> tuple[str, ...]:
+    return ("agents", "states") if family.mirrored else ("agents",)
+
+
+def _check_continuous(family: object, loss: Loss, paradigm: str, *, own: bool, exact: bool) -> None:
+    """Nature on the continuum is for two independent agents, the square loss, additive regret and cutting planes."""
+    fits = isinstance(family, ConditionallyIndependent) and family.agents == 2 and family.reports is not None
+    if not fits or own or not isinstance(loss, Square) or paradigm != "additive" or not exact:
+        raise UnsupportedError(
+            "continuous nature is for two conditionally independent agents with a number of reports (the knots of the table), "
+            "the square loss, additive regret, cutting planes and no constraints of your own."
+        )

@@ -20,10 +20,10 @@ import numpy as np
 
 from ..aggregators.grid import GridAggregator
 from ..game.losses import Square
-from ..game.nature import best_response
+from ..game.nature import best_response, every_pair
 from ..game.worst_case import climb, continuous_regrets, decode, encode
 from .master_programme import Proposal
-from .natures import IndependentNature, independent_masses
+from .natures import NARROW, IndependentNature, independent_masses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,16 +93,21 @@ class ContinuousNature:
         aggregator = GridAggregator(self.forecasts(table))
         x, priors = self.fine
         grid = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
-        response = best_response(x, aggregator(grid).reshape(len(x), len(x)), priors)
+        f = aggregator(grid).reshape(len(x), len(x))
+        response = best_response(x, f, priors)
         best = np.argsort(-response.values, kind="stable")
         found = x[response.found].reshape(-1, 2, 2)
-        starts = encode(response.priors[best[:POLISHED]], found[best[:POLISHED]])
+        picked = np.concatenate((best[: POLISHED // 2], best[POLISHED // 2 :: 8]))[:POLISHED]  # the best, and others
         low, high = self.family.prior_range
-        polished = climb(aggregator, starts, Square(), np.random.default_rng(0), steps=120, prior_range=(low, high))
-        priors_p, reports_p = decode(polished)
+        starts, rng = encode(response.priors[picked], found[picked]), np.random.default_rng(0)
+        polished = climb(aggregator, starts, Square(), rng, steps=200, prior_range=(low, high))
         values = continuous_regrets(aggregator, polished, Square())
-        labels = np.concatenate((_labels(priors_p, reports_p), _labels(response.priors, found)[best[:MOST_CUTS]]))
-        return float(max(values.max(), response.value)), labels
+        labels = [_labels(*decode(polished)), _labels(response.priors, found)[best[:MOST_CUTS]]]
+        if high - low < NARROW:  # one structure a prior is too little to learn from
+            more = every_pair(x, f, response.priors[best[:6]])
+            worst = np.argsort(-more.values, kind="stable")[:MOST_CUTS]
+            labels.append(_labels(more.priors[worst], x[more.found[worst]]))
+        return float(max(values.max(), response.value)), np.concatenate(labels)
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""

@@ -45,6 +45,7 @@ def solve(
     lipschitz: float | None = None,
     restrictions: Restriction | Sequence[Restriction] = (),
     method: str | None = None,
+    nature: str = "grid",
     epsilon: float | None = None,
     rounds: int | None = None,
     progress: Callable[[Any, int], None] | None = None,
@@ -55,7 +56,8 @@ def solve(
 
     Stops when upper - lower <= ``tolerance``, or after ``rounds``. The ``method`` is cutting planes, which is exact in a
     few rounds, or multiplicative weights, the paper's Algorithm 1. With ``epsilon`` the latter runs in theory mode:
-    exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``lipschitz=L`` is short for the
+    exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``nature="continuous"`` lets nature choose
+    any reports and priors against the interpolated table (the upper bound is then the worst that searches find). ``lipschitz=L`` is short for the
     restriction ``Lipschitz(L)``. ``progress`` is called after each round with the state and the number of the last
     round. Ctrl-C returns what was reached. With a ``checkpoint`` file the state is saved as the run goes on, and
     ``resume=True`` continues from it to the same result as an uninterrupted run.
@@ -78,7 +80,14 @@ def solve(
     limits = list(restrictions) if isinstance(restrictions, Sequence) else [restrictions]
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
-    game = contest(_family(family), get_loss(loss), paradigm, limits, exact=chosen == "cutting-planes")
+    game = contest(
+        _family(family),
+        get_loss(loss),
+        paradigm,
+        limits,
+        exact=chosen == "cutting-planes",
+        continuous=checks.choice("nature", nature, ("grid", "continuous")) == "continuous",
+    )
     solver: CuttingPlanes | MultiplicativeWeights
     solver = CuttingPlanes(tolerance) if chosen == "cutting-planes" else MultiplicativeWeights(epsilon)
     theory = isinstance(solver, MultiplicativeWeights) and solver.epsilon is not None
@@ -88,6 +97,7 @@ def solve(
         "loss": game.tables.loss.name,
         "paradigm": paradigm,
         "report": game.report,
+        "nature": nature,
         "restrictions": [_describe(limit) for limit in limits],
         "tolerance": None if theory else tolerance,
         "epsilon": solver.epsilon if isinstance(solver, MultiplicativeWeights) else None,
@@ -187,7 +197,7 @@ def _family(family: Any) -> FiniteFamily | ConditionallyIndependent:
 
 def _problem(game: Contest, settings: dict[str, Any]) -> str:
     """A hash of what a state belongs to; a few losses tell one custom loss from another of the same name."""
-    keys = ("method", "mode", "loss", "paradigm", "restrictions", "epsilon", "version")
+    keys = ("method", "mode", "loss", "paradigm", "nature", "restrictions", "epsilon", "version")
     states = game.tables.states
     forecasts = np.stack([np.roll(np.arange(1.0, states + 1), k) for k in range(states)])
     losses = game.tables.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
@@ -214,7 +224,7 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
     return Solution(
         family=game.family,
         aggregator=game.aggregator(table),
-        mixture=Mixture(structures, checks.frozen(weights)),
+        mixture=Mixture(structures, checks.frozen(weights), game.symmetries),
         lower=lower,
         upper=game.worst_payoff(table),
         rounds=state.round,

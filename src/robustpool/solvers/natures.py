@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_CUTS = 300
+NARROW = 0.25
+"""A range of priors narrower than this."""
+
 FEW_PRIORS = 100
 """With fewer priors than this, one structure a prior would be too few cuts a round."""
 
@@ -113,7 +116,7 @@ class IndependentNature(_OnCells):
             low, high = family.prior_range
             options: dict[str, Any] = {"loss": loss, "paradigm": self.paradigm}
             worst = best_response_any_prior(x, f, prior_range=(low, min(high, half)), **options)
-            if high - low >= 0.25:
+            if high - low >= NARROW:
                 return worst
             best = np.argsort(-worst.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best priors
             more = every_pair(x, f, np.unique(worst.priors[best]), **options)

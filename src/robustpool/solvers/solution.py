@@ -28,10 +28,15 @@ class Stopped(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Nature's mixed strategy: a weight for each structure of a family."""
+    """Nature's mixed strategy: a weight for each structure of a family.
+
+    Where ``symmetries`` names agents or states, each structure stands, in equal parts, for itself and for those in
+    which the agents or the two states are exchanged.
+    """
 
     structures: FiniteFamily | EnumeratedFamily | NamedStructures
     weights: NDArray[np.float64]
+    symmetries: tuple[str, ...] = ()
 
     def heaviest(self, count: int = 10) -> list[tuple[str, float]]:
         """The structures with the largest weights."""
