@@ -24,7 +24,8 @@ from ..game.worst_case import worst_case
 from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
 from ..structures.finite import FiniteFamily
 from .continuous_nature import ContinuousNature
-from .natures import FiniteNature, IndependentNature, independent_nature, suits
+from .multigrid import with_head_start
+from .natures import FiniteNature, IndependentNature, suits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,13 +134,13 @@ def contest(
     if continuous:
         _check_continuous(family, loss, paradigm, own=own, exact=exact)
         assert isinstance(family, ConditionallyIndependent)
-        free = ContinuousNature(independent_nature(family, loss, paradigm, limits))
+        free = ContinuousNature(with_head_start(family, loss, paradigm, limits))
         return Contest(family, free, best_responder(free.tables), symmetries=_symmetries(family))
     if isinstance(family, FiniteFamily):
         game = finite_game(family, loss, paradigm, limits)
         return Contest(family, FiniteNature(game), best_responder(game.tables), family)
     if exact and not own and suits(family, loss, paradigm):
-        nature = independent_nature(family, loss, paradigm, limits)
+        nature = with_head_start(family, loss, paradigm, limits)
         return Contest(family, nature, best_responder(nature.tables), symmetries=_symmetries(family))
     bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
     pruned = not own and not (bound and family.agents > 2)

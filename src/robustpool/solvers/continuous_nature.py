@@ -73,6 +73,10 @@ class ContinuousNature:
         """See Nature."""
         return self.knots.first_table()
 
+    def first_labels(self) -> Floats:
+        """See Nature."""
+        return self.knots.first_labels()
+
     def forecasts(self, table: Floats) -> Floats:
         """A table on the grid of knots."""
         return self.knots.forecasts(table)

@@ -48,6 +48,10 @@ class Nature(Protocol):
         """Where to start."""
         ...
 
+    def first_labels(self) -> Floats:
+        """Structures that are known to matter, or none."""
+        ...
+
     def answer(self, table: Floats) -> tuple[float, Floats]:
         """The largest payoff against a table, and the labels (m, anything) of structures with large ones."""
         ...
@@ -157,7 +161,7 @@ def _joined(labels: Floats, more: Floats) -> Floats:
 
 
 def _start(nature: Nature) -> BundleState:
-    table = nature.first_table()
+    table, label = nature.first_table(), nature.first_labels()
     return BundleState(
         round=0,
         table=table,
@@ -168,7 +172,7 @@ def _start(nature: Nature) -> BundleState:
         lower_weights=np.zeros(0),
         rho=FIRST_RHO,
         predicted=-math.inf,
-        label=np.zeros((0, 0)),
-        idle=np.zeros(0, dtype=np.int64),
+        label=label,
+        idle=np.zeros(len(label), dtype=np.int64),
         stumbles=0,
     )

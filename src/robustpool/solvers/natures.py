@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from .convex_master import ConvexMaster
 from .master_programme import Cuts, MasterProgramme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from ..aggregators.restrictions import TableLayout
     from ..game.finite_game import FiniteGame
     from ..game.losses import Loss
     from ..game.response import Responder
@@ -44,6 +45,10 @@ class _OnCells:
     def first_table(self) -> Floats:
         """The default, where nothing forbids it; else a table near it."""
         return self.tables.feasible(self.tables.default)
+
+    def first_labels(self) -> Floats:
+        """See Nature."""
+        return np.zeros((0, 0))
 
     def master(self) -> MasterProgramme | ConvexMaster:
         """See Nature."""
@@ -99,6 +104,15 @@ class IndependentNature(_OnCells):
     family: ConditionallyIndependent
     tables: Tables
     paradigm: str
+    labels: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # structures that a coarser grid found to matter
+
+    def first_labels(self) -> Floats:
+        """See Nature."""
+        return self.labels
+
+    def on_cells(self, aggregator: Callable[[Floats], Floats]) -> Floats:
+        """The table of an aggregator: what it says at each cell's first profile that is not flipped."""
+        return _on_cells(self.tables.layout, aggregator)
 
     def forecasts(self, table: Floats) -> Floats:
         """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1)."""
@@ -193,12 +207,16 @@ def independent_nature(
     symmetries: list[Restriction] = [Symmetric(), Mirrored()] if family.mirrored else [Symmetric()]
     layout = lay_out(reports, Posterior(), 2, [*limits, *symmetries])
     pins = np.where(layout.balanced[:, None], np.full((layout.cells, 2), 0.5), 0.0)
+    default = _on_cells(layout, get_rule("geometric-odds"))
+    return IndependentNature(family, Tables(loss, layout, layout.balanced, pins, default), paradigm)
+
+
+def _on_cells(layout: TableLayout, aggregator: Callable[[Floats], Floats]) -> Floats:
     first = np.zeros(layout.cells, dtype=np.int64)
     profile = np.flatnonzero(~layout.flipped)[::-1]
-    first[layout.cell[profile]] = profile  # of each cell its first profile that is not flipped
-    second = get_rule("geometric-odds")(layout.reports[first, :, 0])
-    default = np.where(layout.balanced[:, None], 0.5, np.stack((1.0 - second, second), axis=1))
-    return IndependentNature(family, Tables(loss, layout, layout.balanced, pins, default), paradigm)
+    first[layout.cell[profile]] = profile
+    second = aggregator(layout.reports[first, :, 0])
+    return np.where(layout.balanced[:, None], 0.5, np.stack((1.0 - second, second), axis=1))
 
 
 def suits(family: Any, loss: Loss, paradigm: str) -> bool:
