@@ -43,6 +43,9 @@ def design(
     monotone: Annotated[bool, typer.Option("--monotone", help="Only aggregators that rise with each report.")] = False,
     loss: Annotated[str, typer.Option(help="square or log.")] = "square",
     paradigm: Annotated[str, typer.Option(help="additive, absolute or ratio.")] = "additive",
+    canonical: Annotated[
+        str | None, typer.Option(help="Of the tables within the tolerance, the one that is: smooth, or near a rule.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="cutting-planes or multiplicative-weights.", show_default="cutting-planes")
     ] = None,
@@ -98,6 +101,7 @@ def design(
             restrictions=restrictions,
             method=method,
             nature=nature,
+            canonical=canonical,
             rounds=rounds,
             epsilon=epsilon,
             progress=progress,

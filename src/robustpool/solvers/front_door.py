@@ -18,6 +18,7 @@ from ..game.losses import Loss, get_loss
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
+from .canonical import canonical_table
 from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
 from .contests import Contest, contest
 from .cutting_planes import BundleState, CuttingPlanes
@@ -46,6 +47,7 @@ def solve(
     restrictions: Restriction | Sequence[Restriction] = (),
     method: str | None = None,
     nature: str = "grid",
+    canonical: str | None = None,
     epsilon: float | None = None,
     rounds: int | None = None,
     progress: Callable[[Any, int], None] | None = None,
@@ -57,7 +59,9 @@ def solve(
     Stops when upper - lower <= ``tolerance``, or after ``rounds``. The ``method`` is cutting planes, which is exact in a
     few rounds, or multiplicative weights, the paper's Algorithm 1. With ``epsilon`` the latter runs in theory mode:
     exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``nature="continuous"`` lets nature choose
-    any reports and priors against the interpolated table (the upper bound is then the worst that searches find). ``lipschitz=L`` is short for the
+    any reports and priors against the interpolated table (the upper bound is then the worst that searches find). ``canonical`` chooses among
+    the tables within the tolerance of the best the smoothest (``"smooth"``) or the one nearest to a rule (its name), for
+    two independent agents on a grid. ``lipschitz=L`` is short for the
     restriction ``Lipschitz(L)``. ``progress`` is called after each round with the state and the number of the last
     round. Ctrl-C returns what was reached. With a ``checkpoint`` file the state is saved as the run goes on, and
     ``resume=True`` continues from it to the same result as an uninterrupted run.
@@ -74,6 +78,8 @@ def solve(
     chosen = checks.choice("method", method or METHODS[epsilon is not None], METHODS)
     if epsilon is not None and chosen != "multiplicative-weights":
         raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {chosen!r}.")
+    if canonical is not None and (chosen != "cutting-planes" or nature != "grid"):
+        raise InputError("canonical goes with cutting planes and nature on the grid.")
     most = checks.whole("rounds", DEFAULT_ROUNDS[chosen] if rounds is None else rounds, least=1)
     if resume and checkpoint is None:
         raise InputError("resume needs the checkpoint file to go on from; checkpoint is None.")
@@ -89,7 +95,7 @@ def solve(
         continuous=checks.choice("nature", nature, ("grid", "continuous")) == "continuous",
     )
     solver: CuttingPlanes | MultiplicativeWeights
-    solver = CuttingPlanes(tolerance) if chosen == "cutting-planes" else MultiplicativeWeights(epsilon)
+    solver = CuttingPlanes(tolerance / 2) if chosen == "cutting-planes" else MultiplicativeWeights(epsilon)
     theory = isinstance(solver, MultiplicativeWeights) and solver.epsilon is not None
     settings: dict[str, Any] = {
         "method": chosen,
@@ -98,6 +104,7 @@ def solve(
         "paradigm": paradigm,
         "report": game.report,
         "nature": nature,
+        "canonical": canonical,
         "restrictions": [_describe(limit) for limit in limits],
         "tolerance": None if theory else tolerance,
         "epsilon": solver.epsilon if isinstance(solver, MultiplicativeWeights) else None,
@@ -166,7 +173,10 @@ class _Run:
 
     def _reason(self, state: AnyState) -> Stopped | None:
         practical = self.settings["mode"] == "practical"
-        if practical and state.upper - state.lower <= self.settings["tolerance"]:
+        tolerance = self.settings["tolerance"]
+        if practical and state.upper - state.lower <= (
+            tolerance if self.settings["canonical"] is None else tolerance / 2
+        ):
             return Stopped.GAP
         if state.round >= self.settings["rounds"]:
             return Stopped.ROUNDS if practical else Stopped.THEORY
@@ -209,6 +219,9 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
     game, epsilon = run.contest, run.settings["epsilon"]
     if isinstance(state, BundleState):
         table, (structures, weights, lower) = state.centre, game.of_labels(state.lower_label, state.lower_weights)
+        if run.settings["canonical"] is not None and stopped is Stopped.GAP:
+            slack = run.settings["tolerance"] / 2  # the other half was for the solver
+            table, _ = canonical_table(game.nature, state.label, state.upper, slack, run.settings["canonical"])
     else:
         tolerance = run.settings["tolerance"] or 0.0
         table, (structures, weights, lower) = (

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-10
+FINE = ("Solved", "AlmostSolved")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,15 @@ class Cuts:
             np.bincount(flat, weights=shares[:, :, k].ravel(), minlength=cells) for k in range(self.mass.shape[2])
         ]
         return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """A second objective, 1/2 y' quadratic y + linear . y, among the points y whose payoffs are at most ``level``."""
+
+    quadratic: Any  # sparse, (points, points), positive semidefinite
+    linear: Floats
+    level: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +89,22 @@ class MasterProgramme:
         self.unequal = sparse.hstack((self.polyhedron.unequal, pad), format="csc")
         self.lifted, self.lifted_side = matrix, side
 
-    def __call__(self, cuts: Cuts, centre: Floats, rho: float) -> Proposal:
-        """The master's table and mixture; after a failure once more with stronger regularisation, then the centre itself."""
+    def __call__(self, cuts: Cuts, centre: Floats, rho: float, aim: Aim | None = None) -> Proposal:
+        """The master's table and mixture; after a failure once more with stronger regularisation, then the centre itself.
+
+        With an aim, the table that meets it best instead, with payoffs of the cuts up to its level.
+        """
         rows, sides = self._rows(cuts)
         equalities, count = self.equal.shape[0], len(cuts)
         matrix = self.sparse.vstack((self.equal, rows, self.unequal, self.lifted), format="csc")
         side = np.concatenate((self.polyhedron.equal_side, sides, self.polyhedron.unequal_side, self.lifted_side))
         inequalities = count + self.unequal.shape[0]
+        if aim is not None:  # t <= level, as a last inequality before the cones
+            row = self.sparse.csc_matrix(([1.0], ([0], [self.width - 1])), shape=(1, self.width))
+            split = equalities + inequalities
+            matrix = self.sparse.vstack((matrix[:split], row, matrix[split:]), format="csc")
+            side = np.insert(side, split, aim.level)
+            inequalities += 1
         cones = [self.clarabel.ZeroConeT(equalities)] if equalities else []
         cones += [self.clarabel.NonnegativeConeT(inequalities), *self.lifted_cones]
         quadratic = np.zeros(self.width)
@@ -93,19 +112,24 @@ class MasterProgramme:
         linear = np.zeros(self.width)
         linear[: self.points] = -rho * self.polyhedron.flat(centre)
         linear[-1] = 1.0
+        objective: Any = self.sparse.diags(quadratic, format="csc")
+        if aim is not None:
+            blank = self.sparse.csc_matrix((self.width - self.points,) * 2)
+            objective = self.sparse.triu(self.sparse.block_diag((aim.quadratic, blank)), format="csc")
+            linear = np.append(aim.linear, np.zeros(self.width - self.points))
         stumbled = False
         for regularisation in (1e-8, 1e-6, 1e-4):
             settings = self.clarabel.DefaultSettings()
             settings.verbose, settings.max_threads = False, 1
             settings.static_regularization_constant = regularisation
             settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-            objective = self.sparse.diags(quadratic, format="csc")
             solution = self.clarabel.DefaultSolver(objective, linear, matrix, side, cones, settings).solve()
             x, z = np.array(solution.x), np.array(solution.z)[equalities : equalities + count]
             weights = np.maximum(z, 0.0)
-            if np.isfinite(x).all() and np.isfinite(weights).all() and 0.5 < weights.sum() < 2.0:
+            mixture = np.isfinite(weights).all() and 0.5 < weights.sum() < 2.0
+            if np.isfinite(x).all() and (mixture or (aim is not None and str(solution.status) in FINE)):
                 table = self.tables.feasible(self.polyhedron.table(x[: self.points]))
-                return Proposal(table, weights / weights.sum(), stumbled)
+                return Proposal(table, weights / max(weights.sum(), 1e-300), stumbled)
             stumbled = True
         return Proposal(centre, np.full(count, 1 / count), stumbled=True)
 
