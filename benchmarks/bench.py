@@ -67,6 +67,7 @@ def all_structures(family: rp.FiniteFamily) -> tuple[float, float]:
 
 
 def ratio(theirs: float | None, ours: float | None) -> str:
+    """Their time divided by ours; where they were given up, at least how much."""
     if ours is None:
         return "-"
     return f"{theirs / ours:.1f}" if theirs is not None else f"> {PATIENCE / ours:.0f}"
@@ -90,8 +91,8 @@ def independent_agents() -> list[tuple[int, Timed, Timed]]:
             for gap in GAPS
         ]
         programme = "does not fit"
-        if count < 60_000:
-            seconds, value = all_structures(family.enumerate().flat)
+        if family.count(pruned=False) < 200_000:
+            seconds, value = all_structures(family.enumerate(pruned=False).flat)
             apart = max(0.0, ours.solution.lower - value, value - ours.solution.upper)
             programme = f"{ratio(seconds, ours.until(GAPS[-1]))} (values {apart:.0e} apart)"
         print(f"{N:>4} {M:>5} {count:>11,}  " + "  ".join(cells) + f"  {programme}", flush=True)

@@ -12,7 +12,9 @@ import reference
 import robustpool as rp
 from robustpool.game.best_response import best_responder
 from robustpool.game.losses import get_loss
+from robustpool.solvers.canonical import canonical_table
 from robustpool.solvers.master_programme import MasterProgramme
+from robustpool.solvers.multigrid import with_head_start
 from robustpool.solvers.natures import independent_nature
 from test_algorithm_1 import random_game
 
@@ -241,6 +243,55 @@ def test_continuous_nature_with_a_lipschitz_table_and_a_range_of_priors() -> Non
 def test_designs_against_continuous_nature(N: int, most: float) -> None:
     solution = rp.solve(rp.ConditionallyIndependent(2, N, None), nature="continuous", tolerance=1e-6)
     assert rp.worst_case(solution.aggregator, rng=5).regret <= most
+
+
+def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cuts() -> None:
+    family = rp.ConditionallyIndependent(2, 8, 64)
+    plain: Any = rp.solve(family, tolerance=1e-5)
+    smooth: Any = rp.solve(family, tolerance=1e-5, canonical="smooth")
+    near: Any = rp.solve(family, tolerance=1e-5, canonical="mean")
+    assert smooth.settings["canonical"] == "smooth"
+    assert max(smooth.gap, near.gap) <= 1e-5
+    assert rp.worst_case(smooth.aggregator, family).regret == pytest.approx(smooth.upper, abs=1e-15)
+    assert rough(smooth.aggregator.values) < rough(plain.aggregator.values)
+    grid = np.arange(9) / 8
+    mean = (grid[:, None] + grid) / 2
+    distances = [np.linalg.norm(s.aggregator.values - mean) for s in (near, plain, smooth)]
+    assert distances[0] == min(distances)
+    nature = independent_nature(family, get_loss("square"), "additive", ())
+    _, labels = nature.answer(nature.first_table())
+    rng = np.random.default_rng(0)
+    tables = []
+    for share in (1.0, 0.5, 0.2):
+        chosen = labels[rng.permutation(len(labels))[: int(share * len(labels))]]
+        tables.append(canonical_table(nature, chosen, plain.upper, 1e-5, "smooth")[0])
+    assert max(np.abs(table - tables[0]).max() for table in tables) < 1e-3
+
+
+def rough(values: Any) -> float:
+    """The sum of squared second differences along both axes."""
+    return float(sum(np.sum(np.diff(values, 2, axis=axis) ** 2) for axis in (0, 1)))
+
+
+def test_what_a_canonical_table_is_not_for() -> None:
+    with pytest.raises(rp.InputError, match="canonical goes with cutting planes and nature on the grid"):
+        rp.solve(rp.random_family(3), canonical="smooth", method="multiplicative-weights")
+    with pytest.raises(
+        rp.UnsupportedError, match="a canonical table is chosen for two conditionally independent agents"
+    ):
+        rp.solve(rp.random_family(3), canonical="smooth")
+
+
+def test_a_coarse_grid_starts_a_fine_one() -> None:
+    """Its table and its structures are on the fine grid too, so that fewer rounds are left to do."""
+    family, options = rp.ConditionallyIndependent(2, 40, 200), (get_loss("square"), "additive", ())
+    with_start, without = with_head_start(family, *options), independent_nature(family, *options)
+    assert len(with_start.labels) > 0
+    values = [nature.answer(nature.first_table())[0] for nature in (with_start, without)]
+    assert values[0] < values[1]
+    index = with_start.labels[:, 1:] * 40
+    np.testing.assert_allclose(index, np.rint(index), atol=1e-9)
+    assert rp.solve(family, tolerance=1e-6).gap <= 1e-6
 
 
 def test_what_continuous_nature_is_not_for() -> None:

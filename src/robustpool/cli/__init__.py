@@ -8,9 +8,33 @@ from typing import Any
 
 def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
+    from ..errors import RobustpoolError, SolverError
+    from .pooling import quick_arguments
+
+    quick = quick_arguments(sys.argv[1:])
+    try:
+        if quick is None:
+            _run_app()
+        else:
+            from .output import text
+            from .pooling import pooled
+
+            reports, rule, as_json = quick
+            print(text(*pooled(reports, rule, None), as_json=as_json))  # noqa: T201
+    except KeyboardInterrupt:
+        _fail("stopped before the design was written; --resume goes on if a checkpoint stands beside it.", 130)
+    except SolverError as error:
+        _fail(str(error), 1)
+    except RobustpoolError as error:
+        _fail(str(error), 2)
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+def _run_app() -> None:
+    """Everything but a few numbers goes through typer, which takes longer to start than the numbers to combine."""
     import typer
 
-    from ..errors import RobustpoolError, SolverError
     from .app import app
 
     wrong_usage: Any = typer.BadParameter.__bases__[0].__bases__[
@@ -20,16 +44,10 @@ def main() -> None:
         sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped before the design was written; --resume goes on if a checkpoint stands beside it.", 130)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except wrong_usage as error:
         _fail(_sentence(error), 2)
-    except SolverError as error:
-        _fail(str(error), 1)
-    except RobustpoolError as error:
-        _fail(str(error), 2)
-    except BrokenPipeError:
-        sys.exit(1)
 
 
 def _sentence(error: Exception) -> str:

@@ -123,7 +123,8 @@ def design(
         "output": out,
         "checkpoint": None if converged else str(checkpoint),
     }
-    kind = "the upper bound found by search" if nature == "continuous" else "measured in floating point"
+    searched = family is None and (nature == "continuous" or priors == "continuous")
+    kind = "the upper bound found by search" if searched else "measured in floating point"
     lines = [
         f"{_describe(structures)}, {loss} loss, {paradigm}",
         (

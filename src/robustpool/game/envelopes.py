@@ -76,10 +76,19 @@ def envelope(mu, x, left, right, y):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
+def around(mu, x):  # type: ignore[no-untyped-def]
+    """How many reports are below mu, and how many are not above (numba takes a second to compile searchsorted)."""
+    left, right = 0, 0
+    for report in x:
+        left += report < mu
+        right += report <= mu
+    return left, right
+
+
+@njit(nogil=True, cache=True)
 def best_pairs(mu, x, costs, found):  # type: ignore[no-untyped-def]
     """The largest q_1' costs q_2 at a prior strictly between 0 and 1; its reports go to found = low, high, low, high."""
-    left = np.searchsorted(x, mu, side="left")
-    right = np.searchsorted(x, mu, side="right")
+    left, right = around(mu, x)
     best, slope = -np.inf, 0.0
     y = np.empty(len(x))
     for i in range(left):
@@ -118,8 +127,7 @@ def worst_by_pair(mu, x, f, kind, values, found):  # type: ignore[no-untyped-def
     """At one prior, the best answer of agent 2 to every pair of agent 1; returns how many pairs there are."""
     costs = np.empty((len(x), len(x)))
     cost_matrix(mu, x, f, kind, costs)
-    left = np.searchsorted(x, mu, side="left")
-    right = np.searchsorted(x, mu, side="right")
+    left, right = around(mu, x)
     count = 0
     y = np.empty(len(x))
     for i in range(left + 1 if right > left else left):

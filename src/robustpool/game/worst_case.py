@@ -76,7 +76,7 @@ def worst_case(
         raise UnsupportedError(
             "the worst case on a grid is searched for two agents; leave reports and priors open for more."
         )
-    return _search(aggregator, family.agents, chosen, np.random.default_rng(rng))
+    return _search(aggregator, family, chosen, np.random.default_rng(rng))
 
 
 def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
@@ -91,13 +91,19 @@ def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
 def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Square | Log) -> NatureResponse:
     f = tabulated(aggregator, family.report_grid)
     if family.priors is None:
-        return best_response_any_prior(family.report_grid, f, loss=loss.name)
-    return best_response(family.report_grid, f, family.prior_grid[1:-1], loss=loss.name)
+        return best_response_any_prior(family.report_grid, f, loss=loss.name, prior_range=family.prior_range)
+    inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
+    return best_response(family.report_grid, f, inner, loss=loss.name)
 
 
-def _search(aggregator: AnyAggregator, agents: int, loss: Square | Log, rng: np.random.Generator) -> WorstCase:
-    starts = _grid_starts(aggregator, loss) if agents == 2 else _random_starts(agents, rng)
-    points = climb(aggregator, starts, loss, rng)
+def _search(
+    aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Square | Log, rng: np.random.Generator
+) -> WorstCase:
+    low, high = (_logit(end) for end in family.prior_range)
+    starts = (
+        _grid_starts(aggregator, loss, family.prior_range) if family.agents == 2 else _random_starts(family.agents, rng)
+    )
+    points = climb(aggregator, _clipped(starts, low, high), loss, rng, prior_range=family.prior_range)
     values = continuous_regrets(aggregator, points, loss)
     best = int(np.argmax(values))
     prior, reports = decode(points[best : best + 1])
@@ -105,11 +111,13 @@ def _search(aggregator: AnyAggregator, agents: int, loss: Square | Log, rng: np.
     return WorstCase(float(values[best]), structure)
 
 
-def _grid_starts(aggregator: AnyAggregator, loss: Square | Log) -> Floats:
+def _grid_starts(aggregator: AnyAggregator, loss: Square | Log, prior_range: tuple[float, float]) -> Floats:
     """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
     tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
     x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails)))
-    priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails)))
+    low, high = max(prior_range[0], 1e-9), min(prior_range[1], 1 - 1e-9)
+    priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
+    priors = priors[(priors >= low) & (priors <= high)]
     response = best_response(x, tabulated(aggregator, x), priors, loss=loss.name)
     best = np.argsort(-response.values, kind="stable")[:STARTS]
     return encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))

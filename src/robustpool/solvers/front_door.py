@@ -56,8 +56,8 @@ def solve(
 ) -> Solution:
     """The aggregator with the least worst-case regret over a family, and a mixture that shows it cannot be much better.
 
-    Stops when upper - lower <= ``tolerance``, or after ``rounds``. The ``method`` is cutting planes, which is exact in a
-    few rounds, or multiplicative weights, the paper's Algorithm 1. With ``epsilon`` the latter runs in theory mode:
+    Stops when upper - lower <= ``tolerance``, or after ``rounds``. The ``method`` is cutting planes, which needs few
+    rounds, or multiplicative weights, the paper's Algorithm 1. With ``epsilon`` the latter runs in theory mode:
     exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``nature="continuous"`` lets nature choose
     any reports and priors against the interpolated table (the upper bound is then the worst that searches find). ``canonical`` chooses among
     the tables within the tolerance of the best the smoothest (``"smooth"``) or the one nearest to a rule (its name), for

@@ -28,7 +28,7 @@ class Stopped(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Nature's mixed strategy: a weight for each structure of a family.
+    """Nature's mixture: a weight for each structure of a family.
 
     Where ``symmetries`` names agents or states, each structure stands, in equal parts, for itself and for those in
     which the agents or the two states are exchanged.

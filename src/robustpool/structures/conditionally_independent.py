@@ -105,7 +105,7 @@ class ConditionallyIndependent:
         """Every structure, as flat arrays.
 
         ``pruned`` keeps one structure of those that differ only by a relabelling of signals, of agents or of the
-        states [Guo2024, lem:symmetry]: up to 4 x 2 x 2 = 16 times fewer for two agents. Against an aggregator that is
+        states [Guo2024, lem:symmetry]: up to 4 x 2 x 2 = 16 times fewer than labelled ones for two agents. Against an aggregator that is
         symmetric in the agents and mirrored in the states they have the same regret.
         """
         profiles = len(self.report_grid) ** self.agents

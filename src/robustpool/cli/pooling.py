@@ -1,0 +1,100 @@
+"""Combining a few numbers for the command line: text in, text and data out. Without typer, so that it starts at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..errors import InputError
+
+
+def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str, Any], list[str]]:
+    """The forecast as data and as lines."""
+    from ..aggregators.design import is_design_file
+
+    numbers: list[Any]
+    if is_design_file(rule):
+        numbers, forecast = _by_design(reports, rule, clip)
+    else:
+        numbers = [_report(place, text) for place, text in enumerate(reports, start=1)]
+        forecast = _with_warnings(numbers, rule, clip)
+    shown = f"{forecast:.6g}" if isinstance(forecast, float) else " ".join(f"{value:.6g}" for value in forecast)
+    return {"forecast": forecast, "rule": rule, "reports": numbers}, [shown]
+
+
+def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
+    """Reports, rule and whether JSON is wanted, of ``aggregate 0.7 0.6 [--rule R] [--json]``; None for anything else."""
+    if arguments[:1] != ["aggregate"]:
+        return None
+    reports, rule, as_json, rest = [], "minimax", False, iter(arguments[1:])
+    for word in rest:
+        if word == "--json":
+            as_json = True
+        elif word in ("--rule", "-r"):
+            rule = next(rest, "")
+        elif word[:1].isdigit() or word[:1] == ".":
+            reports.append(word)
+        else:
+            return None
+    return (reports, rule, as_json) if reports and rule else None
+
+
+def _by_design(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Any]:
+    """The reports as numbers or vectors, and what a design says to them."""
+    from ..aggregators.design import load_design
+
+    if clip is not None:
+        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
+    design = load_design(rule)
+    states = design.data["family"].get("states", [])
+    names = states if design.data["family"].get("report") == "decision" else []
+    numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
+    lengths = {len(number) if isinstance(number, list) else 1 for number in numbers}
+    if len(lengths) > 1:
+        raise InputError(f"reports must have one length; they have the lengths {sorted(lengths)}.")
+    said = design([numbers])[0]
+    return numbers, said.tolist() if said.ndim else float(said)
+
+
+def _design_report(place: int, text: str, names: list[str]) -> Any:
+    """A number, a vector with commas, or the name of a state for a design on decisions."""
+    if text in names:
+        chosen = names.index(text)
+        return float(chosen) if len(names) == 2 else [float(k == chosen) for k in range(len(names))]
+    parts = [_report(place, part) for part in text.split(",")]
+    return parts if len(parts) > 1 else parts[0]
+
+
+def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float:
+    """The forecast; a warning becomes a line on standard error."""
+    import warnings
+
+    from ..forecasts import aggregate as pool
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        forecast = pool(numbers, rule, clip=clip)
+    for warning in caught:
+        print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
+    return forecast
+
+
+def _report(place: int, text: str) -> float:
+    """A number, or a fraction such as 1/3."""
+    above, slash, below = text.partition("/")
+    try:
+        return float(above) / float(below) if slash else float(text)
+    except (ValueError, ZeroDivisionError):
+        hint = _hint(text)
+        raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
+
+
+def _hint(text: str) -> str:
+    for wrong, right in (("%", ""), (",", ".")):
+        try:
+            number = float(text.replace(wrong, right))
+        except ValueError:
+            continue
+        if wrong in text:
+            return f"; write {number / 100 if wrong == '%' else number:g}"
+    return ""
