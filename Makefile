@@ -22,14 +22,18 @@ PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## design robust aggregators for the two weather examples, and use them
+run: $(VENV)/.installed ## design robust aggregators for three examples, and use them
 	@echo "Two forecasters, independent bulletins: what is right when both say 50 %?"
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather.json --out out/weather.json
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather.json
 	@echo "And if they may have read the same bulletin?"
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json
-	@echo "The designs, with their bounds and settings, are in out/weather.json and out/weather-unknown.json."
+	@echo "And for any two forecasters with independent evidence, whatever the base rate?"
+	$(BIN)/robustpool design --reports 20 --nature continuous --out out/design.json
+	$(BIN)/robustpool worst-case out/design.json
+	$(BIN)/robustpool aggregate 0.7 0.6 --rule out/design.json
+	@echo "The designs, with their bounds and settings, are in out/: weather.json, weather-unknown.json and design.json."
 
 test: $(VENV)/.installed-test ## run the test suite, the doctests and the code blocks of the documentation
 	$(PYTEST) -m "not slow"

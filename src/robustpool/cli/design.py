@@ -126,7 +126,7 @@ def design(
     searched = family is None and (nature == "continuous" or priors == "continuous")
     kind = "the upper bound found by search" if searched else "measured in floating point"
     lines = [
-        f"{_describe(structures)}, {loss} loss, {paradigm}",
+        f"{_describe(structures, nature)}, {loss} loss, {paradigm}",
         (
             f"value of the game   between {_outward(solution.lower, 'ROUND_FLOOR')} and {_outward(solution.upper, 'ROUND_CEILING')} "
             f"({kind}, not proved)"
@@ -175,7 +175,7 @@ def _holds(file: Path, text: str) -> bool:
         return text.encode() in opened.read(200)
 
 
-def _describe(structures: FiniteFamily | ConditionallyIndependent) -> str:
+def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) -> str:
     from ..structures.finite import FiniteFamily
 
     if isinstance(structures, FiniteFamily):
@@ -184,6 +184,8 @@ def _describe(structures: FiniteFamily | ConditionallyIndependent) -> str:
     low, high = structures.prior_range
     known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
     agents = _count(structures.agents, "conditionally independent agent")
+    if nature == "continuous":
+        return f"{agents}, any reports, any prior{known}, a table with knots in steps of 1/{structures.reports}"
     return f"{agents}, reports in steps of 1/{structures.reports}, {priors}{known}"
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LARGEST_LOGIT = 21.0  # priors from 1e-9 to 1 - 1e-9
-STARTS = 24
+STARTS = 36
 STEPS = 400
 
 
@@ -114,13 +114,20 @@ def _search(
 def _grid_starts(aggregator: AnyAggregator, loss: Square | Log, prior_range: tuple[float, float]) -> Floats:
     """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
     tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
-    x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails)))
+    x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails, _knots(aggregator))))
     low, high = max(prior_range[0], 1e-9), min(prior_range[1], 1 - 1e-9)
     priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
     priors = priors[(priors >= low) & (priors <= high)]
     response = best_response(x, tabulated(aggregator, x), priors, loss=loss.name)
-    best = np.argsort(-response.values, kind="stable")[:STARTS]
+    order = np.argsort(-response.values, kind="stable")
+    best = np.concatenate((order[: STARTS // 2], order[STARTS // 2 :: 3]))[:STARTS]  # the best ones, and others
     return encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))
+
+
+def _knots(aggregator: AnyAggregator) -> Floats:
+    """The knots of a grid design, where its worst structures like to be; none for other aggregators."""
+    resolution = getattr(getattr(aggregator, "aggregator", aggregator), "resolution", None)
+    return np.arange(resolution + 1) / resolution if isinstance(resolution, int) and resolution <= 128 else np.zeros(0)
 
 
 def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
