@@ -104,6 +104,38 @@ def test_a_narrower_range_of_priors_never_costs_more() -> None:
     assert max(again.lower, values[2].lower) <= min(again.upper, values[2].upper) + 1e-9
 
 
+@pytest.mark.parametrize("prior_range", [(0.4, 0.95), (0.6, 0.9)])
+def test_a_mirrored_table_over_a_lopsided_range_of_priors(prior_range: tuple[float, float]) -> None:
+    """The table is mirrored because the user says so; the priors are not, so all of them count."""
+    family = rp.ConditionallyIndependent(2, 5, 20, prior_range)
+    exact = rp.solve(family, restrictions=rp.Mirrored())
+    written = rp.solve(family.enumerate(pruned=False).flat, restrictions=rp.Mirrored())
+    assert max(exact.lower, written.lower) <= min(exact.upper, written.upper) + 1e-9
+
+
+@pytest.mark.parametrize("prior_range", [(0.0, 0.0), (1.0, 1.0), (0.0, 1e-10)])
+@pytest.mark.parametrize("priors", [8, None])
+def test_where_everything_is_certain_nothing_is_lost(prior_range: tuple[float, float], priors: int | None) -> None:
+    assert rp.solve(rp.ConditionallyIndependent(2, 4, priors, prior_range)).upper <= 1e-6
+
+
+@pytest.mark.parametrize("prior_range", [(0.001, 0.002), (0.0, 0.001)])
+def test_rare_events(prior_range: tuple[float, float]) -> None:
+    """No more can be lost than the event is likely; small payoffs do not stall the proximal term."""
+    solution = rp.solve(rp.ConditionallyIndependent(2, 10, None, prior_range), tolerance=1e-7)
+    assert solution.stopped is rp.Stopped.GAP
+    assert solution.upper <= prior_range[1]
+    free = rp.solve(
+        rp.ConditionallyIndependent(2, 4, None, (0.0, 1e-5)), nature="continuous", tolerance=1e-7, rounds=40
+    )
+    assert free.lower <= 1e-5
+
+
+def test_found_upper_bounds_are_not_below_the_lower_ones() -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(2, 4, None, (0.2, 0.2)), nature="continuous", rounds=25)
+    assert solution.lower <= solution.upper + 1e-12
+
+
 @pytest.mark.parametrize("loss", ["square", "log"])
 @pytest.mark.parametrize("paradigm", ["additive", "absolute"])
 def test_the_exact_nature_agrees_with_structures_written_out(paradigm: str, loss: str) -> None:
@@ -251,6 +283,7 @@ def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cu
     smooth: Any = rp.solve(family, tolerance=1e-5, canonical="smooth")
     near: Any = rp.solve(family, tolerance=1e-5, canonical="mean")
     assert smooth.settings["canonical"] == "smooth"
+    assert smooth.settings["canonical_applied"]
     assert max(smooth.gap, near.gap) <= 1e-5
     assert rp.worst_case(smooth.aggregator, family).regret == pytest.approx(smooth.upper, abs=1e-15)
     assert rough(smooth.aggregator.values) < rough(plain.aggregator.values)
@@ -261,10 +294,10 @@ def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cu
     nature = independent_nature(family, get_loss("square"), "additive", ())
     _, labels = nature.answer(nature.first_table())
     rng = np.random.default_rng(0)
-    tables = []
+    tables: list[Any] = []
     for share in (1.0, 0.5, 0.2):
         chosen = labels[rng.permutation(len(labels))[: int(share * len(labels))]]
-        tables.append(canonical_table(nature, chosen, plain.upper, 1e-5, "smooth")[0])
+        tables.append(canonical_table(nature, chosen, plain.upper, 1e-5, "smooth"))
     assert max(np.abs(table - tables[0]).max() for table in tables) < 1e-3
 
 
@@ -273,7 +306,18 @@ def rough(values: Any) -> float:
     return float(sum(np.sum(np.diff(values, 2, axis=axis) ** 2) for axis in (0, 1)))
 
 
+def test_a_canonical_table_that_cannot_be_had_leaves_the_best_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from robustpool.solvers import front_door
+
+    monkeypatch.setattr(front_door, "canonical_table", lambda *_: None)
+    solution = rp.solve(rp.ConditionallyIndependent(2, 6, 24), canonical="smooth", tolerance=1e-6)
+    assert solution.gap <= 1e-6
+    assert solution.settings["canonical_applied"] is False
+
+
 def test_what_a_canonical_table_is_not_for() -> None:
+    with pytest.raises(rp.InputError, match="rule must be one of"):
+        rp.solve(rp.ConditionallyIndependent(2, 4, 8), canonical="magic")
     with pytest.raises(rp.InputError, match="canonical goes with cutting planes and nature on the grid"):
         rp.solve(rp.random_family(3), canonical="smooth", method="multiplicative-weights")
     with pytest.raises(
@@ -317,6 +361,8 @@ def test_large_families_need_few_rounds() -> None:
     ("arguments", "message"),
     [
         ({"prior_range": (0.6, 0.4)}, r"prior_range must be from low to high; it is \(0\.6, 0\.4\)"),
+        ({"prior_range": (0.1, 0.2, 0.3)}, r"prior_range must be a pair, from low to high; it is \(0\.1, 0\.2, 0\.3\)"),
+        ({"prior_range": 0.5}, r"prior_range must be a pair, from low to high; it is 0\.5"),
         ({"prior_range": (-0.1, 0.4)}, r"prior_range must be a finite number, at least 0 and at most 1; it is -0\.1"),
         ({"prior_range": (0.301, 0.302)}, r"prior_range must hold a multiple of 1/400; it is \(0\.301, 0\.302\)"),
     ],

@@ -23,9 +23,15 @@ PATIENCE = 1.5
 
 
 def design(
-    agents: Annotated[int, typer.Option(help="How many conditionally independent agents.")] = 2,
-    reports: Annotated[int, typer.Option(help="N: their reports are multiples of 1/N.")] = 20,
-    priors: Annotated[str, typer.Option(help="M: the priors are multiples of 1/M; or continuous.")] = "400",
+    agents: Annotated[
+        int | None, typer.Option(help="How many conditionally independent agents.", show_default="2")
+    ] = None,
+    reports: Annotated[
+        int | None, typer.Option(help="N: their reports are multiples of 1/N.", show_default="20")
+    ] = None,
+    priors: Annotated[
+        str | None, typer.Option(help="M: the priors are multiples of 1/M; or continuous.", show_default="400")
+    ] = None,
     nature: Annotated[str, typer.Option(help="grid, or continuous: any reports and priors.")] = "grid",
     prior_range: Annotated[
         tuple[float, float] | None,
@@ -87,6 +93,15 @@ def design(
     if loss not in LOSSES:
         raise InputError(f"loss must be one of {', '.join(LOSSES)}; it is {loss!r}.")
     structures: FiniteFamily | ConditionallyIndependent
+    given = {"--agents": agents, "--reports": reports, "--priors": priors, "--prior-range": prior_range}
+    for option, value in given.items():
+        if family is not None and value is not None:
+            raise InputError(
+                f"{option} is for conditionally independent agents; --family {family!r} has its own structures."
+            )
+    if nature == "continuous" and priors not in (None, "continuous"):
+        raise InputError(f"--nature continuous means any prior; --priors is {priors!r}.")
+    priors = priors or ("continuous" if nature == "continuous" else "400")
     structures = load_family(family) if family is not None else _independent(agents, reports, priors, prior_range)
     _writable(out, family)
     restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
@@ -144,15 +159,17 @@ def design(
 
 
 def _independent(
-    agents: int, reports: int, priors: str, prior_range: tuple[float, float] | None
+    agents: int | None, reports: int | None, priors: str, prior_range: tuple[float, float] | None
 ) -> ConditionallyIndependent:
     from ..errors import InputError
     from ..structures.conditionally_independent import ConditionallyIndependent
 
-    if priors != "continuous" and not priors.lstrip("-").isdigit():
-        raise InputError(f"--priors must be a whole number or continuous; it is {priors!r}.")
-    number = None if priors == "continuous" else int(priors)
-    return ConditionallyIndependent(agents, reports, number, prior_range or (0.0, 1.0))
+    try:
+        number = None if priors == "continuous" else int(priors)
+    except ValueError:
+        raise InputError(f"--priors must be a whole number or continuous; it is {priors!r}.") from None
+    count, steps = 2 if agents is None else agents, 20 if reports is None else reports
+    return ConditionallyIndependent(count, steps, number, prior_range or (0.0, 1.0))
 
 
 def _writable(out: str, family: str | None) -> None:

@@ -95,7 +95,7 @@ def every_pair(
     from .envelopes import worst_by_pair
 
     table = np.ascontiguousarray(f, dtype=np.float64)
-    parts = []
+    parts = [(np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))]
     for prior in priors:
         values, found = np.empty(len(x) ** 2), np.zeros((len(x) ** 2, 4), dtype=np.int64)
         count = worst_by_pair(prior, x, table, KINDS[paradigm, loss], values, found)
@@ -122,6 +122,8 @@ def best_response_any_prior(
     priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
     priors = priors[(priors >= least) & (priors <= most)]
     coarse = best_response(x, f, priors, loss=loss, paradigm=paradigm)
+    if len(priors) == 0:
+        return coarse
     padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
     peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
     peaks = peaks[np.argsort(-coarse.values[peaks], kind="stable")][:16]

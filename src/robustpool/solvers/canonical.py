@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..aggregators.restrictions import Constrained
 from ..aggregators.rules import get_rule
 from ..errors import UnsupportedError
+from ..structures.conditionally_independent import ConditionallyIndependent
 from .master_programme import Aim, MasterProgramme
-from .natures import IndependentNature
+from .natures import IndependentNature, suits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from ..aggregators.restrictions import Restriction
+    from ..game.losses import Loss
 
     Floats = NDArray[np.float64]
 
@@ -27,29 +34,40 @@ TIE = 1e-3
 """The weight of the distance to the geometric mean of odds beside the roughness, so that one table is best."""
 
 
-def canonical_table(nature: Any, labels: Floats, upper: float, slack: float, choice: str) -> tuple[Floats, float]:
-    """The canonical table with payoffs up to ``upper`` + ``slack``, and its worst payoff; smooth, or near a rule.
-
-    The cuts are held to nine tenths of the slack, so that the rest ends the iteration. If the rounds run out before
-    nature is content, the last table with its own, larger payoff.
-    """
-    if not isinstance(nature, IndependentNature):
+def check_canonical(family: Any, loss: Loss, paradigm: str, limits: Sequence[Restriction], choice: str) -> None:
+    """Say before the work that a canonical table cannot be chosen, or that the rule is none."""
+    own = any(isinstance(limit, Constrained) for limit in limits)
+    if own or not isinstance(family, ConditionallyIndependent) or not suits(family, loss, paradigm):
         raise UnsupportedError(
-            "a canonical table is chosen for two conditionally independent agents on a grid of reports."
+            "a canonical table is chosen for two conditionally independent agents on a grid of reports, additive or absolute."
         )
+    if choice != "smooth":
+        get_rule(choice)
+
+
+def canonical_table(
+    nature: IndependentNature, labels: Floats, upper: float, slack: float, choice: str
+) -> Floats | None:
+    """The canonical table with payoffs up to ``upper`` + ``slack``: the smoothest, or the nearest to a rule.
+
+    The cuts are held to nine tenths of the slack, so that the rest ends the iteration. None if the cone solver fails or
+    the rounds run out before nature is content.
+    """
     quadratic, linear = _roughness(nature) if choice == "smooth" else _distance(nature, choice, 1.0)
+    size = float(abs(quadratic).max())
+    aim = Aim(quadratic / size, linear / size, upper + 0.9 * slack)
     master = MasterProgramme(nature.tables)
-    aim = Aim(quadratic, linear, upper + 0.9 * slack)
     for _ in range(ROUNDS):
-        table = master(nature.cuts(labels), nature.tables.default, 0.0, aim).table
-        value, answers = nature.answer(table)
+        proposal = master(nature.cuts(labels), nature.tables.default, 0.0, aim)
+        if proposal.stumbled:
+            return None
+        value, answers = nature.answer(proposal.table)
         if value <= upper + slack:
-            break
+            return proposal.table
         known = {row.tobytes() for row in labels}
-        labels = np.concatenate(
-            (labels, [row for row in answers[:NEW_CUTS] if row.tobytes() not in known] or answers[:0])
-        )
-    return table, value
+        new = np.array([row.tobytes() not in known for row in answers], dtype=bool)
+        labels = np.concatenate((labels, answers[new][:NEW_CUTS]))
+    return None
 
 
 def _roughness(nature: IndependentNature) -> tuple[Any, Floats]:

@@ -79,14 +79,13 @@ class Contest:
             return GridAggregator(written.forecasts.reshape((len(self.family.report_grid),) * self.family.agents))
         return written
 
-    def worst_payoff(self, table: Floats) -> float:
+    def worst_payoff(self, table: Floats, labels: Floats | None = None) -> float:
         """The largest payoff of any structure against a table; on the continuum the largest that searches find."""
         if isinstance(self.nature, ContinuousNature):
-            found = self.nature.answer(table)[0]
-            if self.nature.family.prior_range != (0.0, 1.0):
-                return found
-            free = ConditionallyIndependent(2, None, None)
-            return max(found, *(worst_case(self.aggregator(table), free, rng=seed).regret for seed in (1, 2, 3)))
+            free = ConditionallyIndependent(2, None, None, self.nature.family.prior_range)
+            found = [worst_case(self.aggregator(table), free, rng=seed).regret for seed in (1, 2, 3)]
+            known = self.nature.payoffs(labels, table).max() if labels is not None and len(labels) else 0.0
+            return float(max(self.nature.answer(table)[0], known, *found))
         if isinstance(self.nature, IndependentNature):
             return self.nature.answer(table)[0]
         return float(self.finite.payoffs(table).max())
@@ -143,7 +142,7 @@ def contest(
         nature = with_head_start(family, loss, paradigm, limits)
         return Contest(family, nature, best_responder(nature.tables), symmetries=_symmetries(family))
     bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
-    pruned = not own and not (bound and family.agents > 2)
+    pruned = not own and not (bound and family.agents != 2)
     symmetries: list[Restriction] = [Symmetric()] if pruned else []
     if pruned and family.mirrored:
         symmetries.append(Mirrored())

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..aggregators.grid import GridAggregator
 from ..game.losses import Square
-from ..game.nature import best_response, every_pair
+from ..game.nature import TINY, best_response, every_pair
 from ..game.worst_case import climb, continuous_regrets, decode, encode
 from .master_programme import Proposal
 from .natures import NARROW, IndependentNature, independent_masses
@@ -88,9 +88,11 @@ class ContinuousNature:
         steps = N * max(1, round(FINE_REPORTS / N))
         tails = np.array([1e-4, 1e-3, 3e-3])
         reports = np.unique(np.concatenate((np.arange(steps + 1) / steps, tails, 1 - tails)))
-        low, high = self.family.prior_range
-        most = min(high, 0.5) if self.tables.layout.flipped.any() else high
-        return reports, np.linspace(max(low, 1e-4), min(most, 1 - 1e-4), FINE_PRIORS)
+        least, most = max(self.family.prior_range[0], TINY), min(self.family.prior_range[1], 1 - TINY)
+        half = min(most, 0.5) if self.family.mirrored else most
+        priors = np.unique(np.concatenate((np.linspace(least, half, FINE_PRIORS), tails, 1 - tails)))
+        inside = priors[(priors >= least) & (priors <= half)]
+        return reports, inside if len(inside) else np.array([min(least, 1 - TINY)])
 
     def answer(self, table: Floats) -> tuple[float, Floats]:
         """See Nature; the label is prior, low, high, low, high."""
@@ -140,6 +142,12 @@ class ContinuousNature:
         entries = (np.concatenate(values) * np.tile(root, 4), (np.concatenate(rows), np.concatenate(columns)))
         matrix = sparse.csr_matrix(entries, shape=(len(profiles), self.tables.cells))
         return InterpolatedCuts(matrix, root * (g - constant))
+
+    def payoffs(self, labels: Floats, table: Floats) -> Floats:
+        """The regret of a table on the structures with these labels."""
+        cuts = self.cuts(labels)
+        residual = cuts.roots @ self.tables.polyhedron.flat(table) - cuts.targets
+        return np.sum((residual**2).reshape(-1, POINTS), axis=1)
 
     def master(self) -> InterpolatedMaster:
         """See Nature."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 FIRST_RHO, LEAST_RHO, MOST_RHO = 1e-2, 1e-7, 1e2
 SHRINK, GROW = 0.7, 4.0
 DUAL_RHO = 1e-8
+TYPICAL = 0.025
+"""The payoffs that these were tuned for."""
 IDLE = 8
 """Rounds after which a cut without weight is dropped."""
 
@@ -113,19 +115,22 @@ class CuttingPlanes:
         label = _joined(state.label, answers)
         idle = np.concatenate((state.idle, np.zeros(len(label) - len(state.idle), dtype=np.int64)))
         centre, upper, rho = state.centre, state.upper, state.rho
+        size = min(1.0, max(min(value, upper), 1e-12) / TYPICAL)  # small payoffs want a small proximal term
+        if state.round == 0:
+            rho *= size
         if value < upper:
             enough = value <= upper - 0.1 * max(upper - state.predicted, 0.0)
-            rho = max(rho * (SHRINK if enough else 1.0), LEAST_RHO)
+            rho = max(rho * (SHRINK if enough else 1.0), LEAST_RHO * size)
             centre, upper = state.table, value
         elif state.round:
-            rho = min(rho * GROW, MOST_RHO)
+            rho = min(rho * GROW, MOST_RHO * size)
 
         cuts = nature.cuts(label)
         proposal = master(cuts, centre, rho)
         mixtures = [(nature.least(cuts, proposal.weights, responder), proposal.weights)]
         used, stumbles = proposal.weights, state.stumbles + proposal.stumbled
         if upper - mixtures[0][0] > self.tolerance:
-            dual = master(cuts, centre, DUAL_RHO)
+            dual = master(cuts, centre, DUAL_RHO * size)
             mixtures.append((nature.least(cuts, dual.weights, responder), dual.weights))
             used, stumbles = np.maximum(used, dual.weights), stumbles + dual.stumbled
         lower, weights = max(mixtures, key=lambda pair: pair[0])

@@ -18,11 +18,12 @@ from ..game.losses import Loss, get_loss
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
-from .canonical import canonical_table
+from .canonical import canonical_table, check_canonical
 from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
 from .contests import Contest, contest
 from .cutting_planes import BundleState, CuttingPlanes
 from .multiplicative_weights import MultiplicativeWeights, State
+from .natures import IndependentNature
 from .solution import Mixture, Solution, Stopped, TracePoint
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def solve(
     limits = list(restrictions) if isinstance(restrictions, Sequence) else [restrictions]
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
+    if canonical is not None:
+        check_canonical(_family(family), get_loss(loss), paradigm, limits, canonical)
     game = contest(
         _family(family),
         get_loss(loss),
@@ -105,6 +108,7 @@ def solve(
         "report": game.report,
         "nature": nature,
         "canonical": canonical,
+        "canonical_applied": False,
         "restrictions": [_describe(limit) for limit in limits],
         "tolerance": None if theory else tolerance,
         "epsilon": solver.epsilon if isinstance(solver, MultiplicativeWeights) else None,
@@ -219,9 +223,11 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
     game, epsilon = run.contest, run.settings["epsilon"]
     if isinstance(state, BundleState):
         table, (structures, weights, lower) = state.centre, game.of_labels(state.lower_label, state.lower_weights)
-        if run.settings["canonical"] is not None and stopped is Stopped.GAP:
+        if isinstance(game.nature, IndependentNature) and run.settings["canonical"] and stopped is Stopped.GAP:
             slack = run.settings["tolerance"] / 2  # the other half was for the solver
-            table, _ = canonical_table(game.nature, state.label, state.upper, slack, run.settings["canonical"])
+            chosen = canonical_table(game.nature, state.label, state.upper, slack, run.settings["canonical"])
+            table = state.centre if chosen is None else chosen
+            run.settings["canonical_applied"] = chosen is not None
     else:
         tolerance = run.settings["tolerance"] or 0.0
         table, (structures, weights, lower) = (
@@ -239,7 +245,7 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
         aggregator=game.aggregator(table),
         mixture=Mixture(structures, checks.frozen(weights), game.symmetries),
         lower=lower,
-        upper=game.worst_payoff(table),
+        upper=game.worst_payoff(table, state.label if isinstance(state, BundleState) else None),
         rounds=state.round,
         seconds=run.trace[-1].seconds,
         stopped=stopped,

@@ -173,7 +173,7 @@ class IndependentNature(_OnCells):
 
     @property
     def _mirrored(self) -> bool:
-        return bool(self.tables.layout.flipped.any())
+        return self.family.mirrored
 
     def _certain(self, corner: float) -> bool:
         low, high = self.family.prior_range

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +45,9 @@ class ConditionallyIndependent:
             checks.whole("reports", self.reports, least=1)
         if self.priors is not None:
             checks.whole("priors", self.priors, least=2)
+        ends: Any = self.prior_range
+        if not isinstance(ends, (tuple, list)) or len(ends) != 2:
+            raise InputError(f"prior_range must be a pair, from low to high; it is {self.prior_range!r}.")
         low, high = (checks.number("prior_range", end, least=0, most=1) for end in self.prior_range)
         if low > high:
             raise InputError(f"prior_range must be from low to high; it is {self.prior_range!r}.")
