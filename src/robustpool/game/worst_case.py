@@ -18,7 +18,7 @@ import numpy as np
 
 from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import UnsupportedError
-from ..structures.binary_structure import BinaryStructure
+from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
 from .losses import Log, Loss, Square, get_loss
@@ -175,21 +175,7 @@ def climb(
 def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Square | Log) -> Floats:
     """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,)."""
     prior, reports = decode(points)
-    count, agents = reports.shape[:2]
-    low, high = reports[:, :, 0], reports[:, :, 1]
-    spread = np.where(high > low, high - low, 1.0)
-    share = np.where(high > low, (prior[:, None] - low) / spread, 0.5)
-    mass = np.stack((1.0 - prior, prior), axis=1)[:, None]  # (m, profiles, states)
-    profile = np.zeros((count, 1, 0))
-    for agent in range(agents):
-        chance = np.stack((1.0 - share[:, agent], share[:, agent]), axis=1)
-        x = reports[:, agent]
-        given = np.stack((chance * (1 - x) / (1 - prior)[:, None], chance * x / prior[:, None]), axis=2)
-        mass = (mass[:, :, None] * given[:, None]).reshape(count, -1, 2)
-        wider = np.broadcast_to(profile[:, :, None], (*profile.shape[:2], 2, agent))
-        new = np.broadcast_to(x[:, None, :, None], (*profile.shape[:2], 2, 1))
-        profile = np.concatenate((wider, new), axis=3).reshape(count, -1, agent + 1)
-    return _expected_divergence(aggregator, profile, mass, loss)
+    return _expected_divergence(aggregator, independent_profiles(reports), independent_masses(prior, reports), loss)
 
 
 def _expected_divergence(aggregator: AnyAggregator, profile: Floats, mass: Floats, loss: Square | Log) -> Floats:

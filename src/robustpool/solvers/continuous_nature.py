@@ -22,8 +22,9 @@ from ..aggregators.grid import GridAggregator
 from ..game.losses import Square
 from ..game.nature import TINY, best_response, every_pair
 from ..game.worst_case import climb, continuous_regrets, decode, encode
+from ..structures.binary_structure import independent_masses, independent_profiles
 from .master_programme import Proposal
-from .natures import NARROW, IndependentNature, independent_masses
+from .natures import NARROW, IndependentNature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,8 +124,7 @@ class ContinuousNature:
         mass = independent_masses(priors, reports).reshape(-1, 2)
         chance = mass.sum(axis=1)
         g = np.divide(mass[:, 1], chance, out=np.full(len(mass), 0.5), where=chance > 0)
-        first, second = np.repeat(reports[:, 0], 2, axis=1), np.tile(reports[:, 1], (1, 2))
-        profiles = np.stack((first.ravel(), second.ravel()), axis=1)
+        profiles = independent_profiles(reports).reshape(-1, 2)
         layout, size = self.tables.layout, len(self.family.report_grid)
         scaled = (size - 1) * profiles
         corner = np.minimum(scaled.astype(np.int64), size - 2)

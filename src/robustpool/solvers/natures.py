@@ -12,6 +12,7 @@ from ..aggregators.rules import get_rule
 from ..game.losses import ConvexLoss, Log, Square
 from ..game.nature import NatureResponse, best_response, best_response_any_prior, every_pair
 from ..game.tables import Tables
+from ..structures.binary_structure import independent_masses
 from ..structures.report_formats import Posterior
 from .convex_master import ConvexMaster
 from .master_programme import Cuts, MasterProgramme
@@ -183,19 +184,6 @@ class IndependentNature(_OnCells):
         """The loss of a table where everybody reports 0, or 1, and is right."""
         forecast = self.forecasts(table)[(int(corner) * self.family.report_grid.size - int(corner),) * 2]
         return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, int(corner)])
-
-
-def independent_masses(priors: Floats, reports: Floats) -> Floats:
-    """Pr[x, omega] of the four profiles of two agents: priors (m,), reports (m, 2, 2) -> (m, 4, 2)."""
-    mu = priors[:, None]
-    low, high = reports[:, :, 0], reports[:, :, 1]
-    spread = np.where(high > low, high - low, 1.0)
-    share = np.where(high > low, (mu - low) / spread, 0.0)
-    chance = np.stack((1.0 - share, share), axis=2)
-    inner = np.clip(mu, 1e-300, 1 - 1e-16)[:, :, None]
-    given = np.stack((chance * (1.0 - reports) / (1.0 - inner), chance * reports / inner), axis=3)  # (m, 2, 2, states)
-    both = given[:, 0, :, None] * given[:, 1, None, :]
-    return (both * np.stack((1.0 - priors, priors), axis=1)[:, None, None]).reshape(-1, 4, 2)
 
 
 def independent_nature(

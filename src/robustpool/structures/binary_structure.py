@@ -11,7 +11,7 @@ after it, the two are tied by Bayes' rule:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -175,3 +175,36 @@ def omniscient_posterior(prior: float, reports: ArrayLike) -> NDArray[np.float64
     with np.errstate(divide="ignore"):  # log 0 = -inf is the limit that is meant
         decided = pools.bordley(np.where(contradictory[:, None], 0.5, x), mu)
     return np.where(contradictory, 0.5, decided)
+
+
+def independent_masses(priors: NDArray[np.float64], reports: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pr[x, omega] of the 2^n profiles of many structures: priors (m,), reports (m, n, 2) -> (m, 2^n, 2).
+
+    Pr[omega] times each agent's q x / mu or q (1 - x) / (1 - mu); the reports of the last agent change fastest. The
+    priors may be 0 or 1, where all is certain. Who learns nothing always has the low signal.
+
+    >>> independent_masses(np.array([0.5]), np.array([[[0.0, 1.0]]]))
+    array([[[0.5, 0. ],
+            [0. , 0.5]]])
+    """
+    mu = priors[:, None]
+    low, high = reports[:, :, 0], reports[:, :, 1]
+    share = safe_divide(mu - low, np.where(high > low, high - low, 0.0))
+    chance = np.stack((1.0 - share, share), axis=2)
+    inner = np.clip(mu, 1e-300, 1 - 1e-16)[:, :, None]
+    given = np.stack((chance * (1.0 - reports) / (1.0 - inner), chance * reports / inner), axis=3)
+    masses = np.stack((1.0 - priors, priors), axis=1)[:, None]
+    for agent in range(reports.shape[1]):
+        masses = (masses[:, :, None] * given[:, agent, None]).reshape(len(priors), -1, 2)
+    return np.maximum(masses, 0.0)
+
+
+def independent_profiles(reports: NDArray[Any]) -> NDArray[Any]:
+    """The 2^n profiles of many structures, in the order of ``independent_masses``: (m, n, 2) -> (m, 2^n, n).
+
+    >>> independent_profiles(np.array([[[1, 2], [3, 4]]]))[0].tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+    agents = reports.shape[1]
+    signals = np.stack(np.meshgrid(*[[0, 1]] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
+    return reports[:, np.arange(agents), signals]

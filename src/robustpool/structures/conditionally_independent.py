@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError, UnsupportedError
-from .binary_structure import BinaryStructure
+from .binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .finite import FiniteFamily
 from .report_formats import Posterior
 
@@ -148,25 +148,12 @@ class ConditionallyIndependent:
     def _support(
         self, priors: NDArray[np.int32], pairs: NDArray[np.int16]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The 2^n profiles of each structure and their Pr[x, omega], shapes (points,) and (points, 2).
-
-        Pr[x, 1] = prod q_i x_i / mu^(n-1) and Pr[x, 0] = prod q_i (1 - x_i) / (1 - mu)^(n-1): mu and 1 - mu times
-        the product of each agent's q x / mu and q (1 - x) / (1 - mu). At mu = 0 or 1 all is certain.
-        """
+        """The 2^n profiles of each structure and their Pr[x, omega], shapes (points,) and (points, 2)."""
         N, M = _given("reports", self.reports), _given("priors", self.priors)
-        mu = priors / M
-        inner = np.clip(mu, 1e-300, 1 - 1e-16)
-        profile = np.zeros((len(priors), 1), dtype=np.int32)
-        mass = np.stack((1.0 - mu, mu), axis=1)[:, None]
-        for agent in range(self.agents):
-            low, high = (pairs[:, agent] / N).T
-            spread = np.where(high > low, high - low, 1.0)
-            chance = np.stack((np.where(high > low, (high - mu) / spread, 1.0), (mu - low) / spread), axis=1)
-            report = np.stack((low, high), axis=1)
-            share = np.stack((chance * (1 - report) / (1 - inner)[:, None], chance * report / inner[:, None]), axis=2)
-            mass = (mass[:, :, None] * share[:, None]).reshape(len(priors), -1, 2)
-            profile = (profile[:, :, None] * (N + 1) + pairs[:, agent, None]).reshape(len(priors), -1)
-        return profile.reshape(-1).astype(np.int32), np.maximum(mass, 0.0).reshape(-1, 2)
+        places = (N + 1) ** np.arange(self.agents - 1, -1, -1)
+        profile = independent_profiles(pairs.astype(np.int32)) @ places
+        mass = independent_masses(priors / M, pairs / N)
+        return profile.reshape(-1).astype(np.int32), mass.reshape(-1, 2)
 
 
 @dataclass(frozen=True, eq=False)
