@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -55,20 +56,25 @@ def test_the_structure_has_the_regret_that_is_claimed(rule: str) -> None:
     assert found.regret >= rp.worst_case(rp.get_rule(rule), rp.ConditionallyIndependent(2, 12, 48)).regret - 1e-12
 
 
-def evolved(aggregator: Any, calls: int, seed: int = 0) -> float:
-    """The largest regret that scipy's differential evolution finds with about that many structures."""
+def evolved(aggregator: Any, budget: int) -> float:
+    """The largest regret that scipy's differential evolution finds, started anew until it has tried that many structures."""
     bounds: Any = [(-LARGEST_LOGIT, LARGEST_LOGIT)] + [(0.0, 1.0)] * 4
+    tried = 0
 
     def negative(points: Any) -> Any:
+        nonlocal tried
         columns = np.atleast_2d(np.asarray(points).T)
+        tried += len(columns)
         return -continuous_regrets(aggregator, np.ascontiguousarray(columns), Square())
 
-    size = 20 * 5
-    result = differential_evolution(
-        negative, bounds, popsize=20, maxiter=max(1, calls // size), tol=0, atol=1e-15,
-        rng=np.random.default_rng(seed), vectorized=True, updating="deferred", polish=False,
-    )  # fmt: skip
-    return float(-result.fun)
+    best, seed = 0.0, 0
+    while tried < budget:
+        result = differential_evolution(
+            negative, bounds, popsize=40, maxiter=2000, tol=0, atol=1e-13,
+            rng=np.random.default_rng(seed), vectorized=True, updating="deferred", polish=False,
+        )  # fmt: skip
+        best, seed = max(best, float(-result.fun)), seed + 1
+    return best
 
 
 OWN = [
@@ -81,12 +87,12 @@ OWN = [
 @pytest.mark.parametrize("rule", [name for name in OWN if name in ("geometric-mean", "product", "log-odds:alpha=0.7")])
 def test_search_is_not_beaten_by_differential_evolution(rule: str) -> None:
     aggregator = rp.get_rule(rule)
-    assert rp.worst_case(aggregator).regret >= evolved(aggregator, 50_000) - 1e-9
+    assert rp.worst_case(aggregator).regret >= evolved(aggregator, 100_000) - 1e-9
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", OWN)
-def test_search_is_not_beaten_by_differential_evolution_with_a_hundred_times_its_budget(rule: str) -> None:
+def test_search_is_not_beaten_by_differential_evolution_with_ten_times_its_budget(rule: str) -> None:
     aggregator = rp.get_rule(rule)
     calls = 0
 
@@ -95,8 +101,12 @@ def test_search_is_not_beaten_by_differential_evolution_with_a_hundred_times_its
         calls += len(reports)
         return aggregator(reports)
 
+    began = time.perf_counter()
     found = rp.worst_case(counted).regret
-    assert found >= evolved(aggregator, 100 * calls // 4) - 1e-9  # four profiles a structure
+    ours = time.perf_counter() - began
+    began = time.perf_counter()
+    assert found >= evolved(aggregator, 10 * calls // 4) - 1e-9  # four profiles a structure
+    print(f"{rule}: {ours:.2f} s against {time.perf_counter() - began:.1f} s")
 
 
 def test_careless_corners_are_not_searched_for_a_false_quarter() -> None:
