@@ -30,7 +30,7 @@ run: $(VENV)/.installed ## design robust aggregators for three examples, and use
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json
 	@echo "And for any two forecasters with independent evidence, whatever the base rate?"
-	$(BIN)/robustpool design --reports 20 --nature continuous --out out/design.json
+	$(BIN)/robustpool design --reports 20 --nature continuous --tolerance 1e-5 --out out/design.json
 	$(BIN)/robustpool worst-case out/design.json
 	$(BIN)/robustpool aggregate 0.7 0.6 --rule out/design.json
 	@echo "The designs, with their bounds and settings, are in out/: weather.json, weather-unknown.json and design.json."

@@ -37,6 +37,15 @@ class NatureResponse:
         """The largest regret."""
         return float(self.values.max())
 
+    def joined(self, other: NatureResponse) -> NatureResponse:
+        """Both, on the same reports."""
+        return NatureResponse(
+            self.x,
+            np.concatenate((self.priors, other.priors)),
+            np.concatenate((self.values, other.values)),
+            np.concatenate((self.found, other.found)),
+        )
+
     def structure(self, number: int | None = None) -> BinaryStructure:
         """The worst structure, or the worst one of a given prior."""
         t = int(np.argmax(self.values)) if number is None else number
@@ -135,9 +144,4 @@ def best_response_any_prior(
         better = values[: len(peaks)] >= values[len(peaks) :]
         low, high = np.where(better, low, one), np.where(better, other, high)
     fine = best_response(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss, paradigm=paradigm)
-    return NatureResponse(
-        x,
-        np.concatenate((coarse.priors, fine.priors)),
-        np.concatenate((coarse.values, fine.values)),
-        np.concatenate((coarse.found, fine.found)),
-    )
+    return coarse.joined(fine)

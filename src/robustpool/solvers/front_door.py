@@ -60,12 +60,13 @@ def solve(
     Stops when upper - lower <= ``tolerance``, or after ``rounds``. The ``method`` is cutting planes, which needs few
     rounds, or multiplicative weights, the paper's Algorithm 1. With ``epsilon`` the latter runs in theory mode:
     exactly the rounds that [Guo2024, Theorem 4.2] asks for, whatever the gap. ``nature="continuous"`` lets nature choose
-    any reports and priors against the interpolated table (the upper bound is then the worst that searches find). ``canonical`` chooses among
-    the tables within the tolerance of the best the smoothest (``"smooth"``) or the one nearest to a rule (its name), for
-    two independent agents on a grid. ``lipschitz=L`` is short for the
-    restriction ``Lipschitz(L)``. ``progress`` is called after each round with the state and the number of the last
-    round. Ctrl-C returns what was reached. With a ``checkpoint`` file the state is saved as the run goes on, and
-    ``resume=True`` continues from it to the same result as an uninterrupted run.
+    any reports and priors against the interpolated table (the upper bound is then the worst that searches find).
+
+    ``lipschitz=L`` is short for the restriction ``Lipschitz(L)``. ``canonical`` chooses, among the tables within the
+    tolerance of the best, the smoothest (``"smooth"``) or the one nearest to a rule (its name), for two independent
+    agents on a grid. ``progress`` is called after each round with the state and the number of the last round. Ctrl-C
+    returns what was reached. With a ``checkpoint`` file the state is saved as the run goes on, and ``resume=True``
+    continues from it to the same result as an uninterrupted run.
 
     >>> from robustpool import FiniteFamily, solve
     >>> family = FiniteFamily.from_joints([[[0.5, 0.0], [0.25, 0.25]], [[0.25, 0.25], [0.5, 0.0]]])
@@ -87,11 +88,12 @@ def solve(
     limits = list(restrictions) if isinstance(restrictions, Sequence) else [restrictions]
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
+    structures, measure = _family(family), get_loss(loss)
     if canonical is not None:
-        check_canonical(_family(family), get_loss(loss), paradigm, limits, canonical)
+        check_canonical(structures, measure, paradigm, limits, canonical)
     game = contest(
-        _family(family),
-        get_loss(loss),
+        structures,
+        measure,
         paradigm,
         limits,
         exact=chosen == "cutting-planes",
@@ -177,14 +179,16 @@ class _Run:
 
     def _reason(self, state: AnyState) -> Stopped | None:
         practical = self.settings["mode"] == "practical"
-        tolerance = self.settings["tolerance"]
-        if practical and state.upper - state.lower <= (
-            tolerance if self.settings["canonical"] is None else tolerance / 2
-        ):
+        if practical and state.upper - state.lower <= self.settings["tolerance"] * self._share:
             return Stopped.GAP
         if state.round >= self.settings["rounds"]:
             return Stopped.ROUNDS if practical else Stopped.THEORY
         return None
+
+    @property
+    def _share(self) -> float:
+        """How much of the tolerance is the solver's; half is left for a canonical table, or for what a last search finds."""
+        return 0.5 if self.settings["canonical"] or self.settings["nature"] == "continuous" else 1.0
 
     def _record(self, state: AnyState, seconds: float) -> None:
         """Add a round to the trace; the latest round is always its last entry."""
@@ -240,12 +244,15 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
         "rounds": run.settings["rounds"],
         "says": f"upper is at most {epsilon} above the value of the game",
     }
+    upper = game.worst_payoff(table, state.label if isinstance(state, BundleState) else None)
+    if stopped is Stopped.GAP and upper - lower > run.settings["tolerance"] * (1 + 1e-9) + 1e-12:
+        stopped = Stopped.SEARCH  # nature on the continuum is a search, and the last one may find more
     return Solution(
         family=game.family,
         aggregator=game.aggregator(table),
         mixture=Mixture(structures, checks.frozen(weights), game.symmetries),
         lower=lower,
-        upper=game.worst_payoff(table, state.label if isinstance(state, BundleState) else None),
+        upper=upper,
         rounds=state.round,
         seconds=run.trace[-1].seconds,
         stopped=stopped,

@@ -134,20 +134,17 @@ class IndependentNature(_OnCells):
             if high - low >= NARROW:
                 return worst
             best = np.argsort(-worst.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best priors
-            more = every_pair(x, f, np.unique(worst.priors[best]), **options)
-            return NatureResponse(
-                x,
-                np.concatenate((worst.priors, more.priors)),
-                np.concatenate((worst.values, more.values)),
-                np.concatenate((worst.found, more.found)),
-            )
+            return worst.joined(every_pair(x, f, np.unique(worst.priors[best]), **options))
         priors = family.prior_grid
         inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
         respond = best_response if len(inner) >= FEW_PRIORS else every_pair
         return respond(x, f, inner, loss=loss, paradigm=self.paradigm)
 
     def answer(self, table: Floats) -> tuple[float, Floats]:
-        """See Nature; the label is prior, low, high, low, high. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
+        """See Nature; the label is prior, low, high, low, high.
+
+        Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well.
+        """
         response = self.response(table)
         best = np.argsort(-response.values, kind="stable")[:MOST_CUTS]
         priors, reports = response.priors[best], response.x[response.found[best]].reshape(-1, 2, 2)

@@ -22,6 +22,7 @@ class Stopped(Enum):
 
     GAP = "the gap reached the tolerance"
     ROUNDS = "the round limit was reached; raise the rounds or the tolerance"
+    SEARCH = "the gap seemed to reach the tolerance, but a last search found a worse structure; lower the tolerance"
     THEORY = "the rounds that the theorem asks for were played"
     INTERRUPTED = "it was interrupted; what was reached is kept"
 
