@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 GROUPS = (
-    "errors __version__ | checks numerics files | structures aggregators | game planning | solvers certificates | artefact forecasts"
+    "errors __version__ | checks numerics files verification | structures aggregators | game planning | solvers certificates | artefact forecasts"
     " | estimator evaluation | plots | web cli | __main__ __init__"
 )
 LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}
@@ -63,3 +63,8 @@ def test_imports_point_left(path: str) -> None:
 )
 def test_a_wrong_import_is_found(path: str, source: str, complaint: list[str]) -> None:
     assert complaints(path, source) == complaint
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "verification").glob("*.py")), ids=lambda path: path.stem)
+def test_the_verifier_sees_nothing_of_what_made_the_certificate(path: Path) -> None:
+    assert imports(path.read_text(), ["robustpool", "verification"]) <= {"errors", "verification"}

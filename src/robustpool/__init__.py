@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .aggregators.rules import get_rule as get_rule
     from .aggregators.table import TableAggregator as TableAggregator
     from .artefact import save_design as save_design
+    from .certificates.certificate import Certificate as Certificate
+    from .certificates.front_door import certification as certification
+    from .certificates.front_door import certify as certify
     from .errors import InputError as InputError
     from .errors import RobustpoolError as RobustpoolError
     from .errors import SolverError as SolverError
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from .structures.finite import FiniteFamily as FiniteFamily
     from .structures.information_structure import InformationStructure as InformationStructure
     from .structures.random_families import random_family as random_family
+    from .verification.verify import Verification as Verification
+    from .verification.verify import verify as verify
 
 # Where each public name lives; imported on first use, so that `import robustpool` costs nothing.
 _HOMES = {
@@ -55,6 +60,8 @@ _HOMES = {
     "aggregators.rules": ("get_rule",),
     "aggregators.table": ("TableAggregator",),
     "artefact": ("save_design",),
+    "certificates.certificate": ("Certificate",),
+    "certificates.front_door": ("certification", "certify"),
     "errors": ("InputError", "RobustpoolError", "SolverError", "UnsupportedError"),
     "forecasts": ("ContradictionWarning", "aggregate"),
     "game.losses": ("ConvexLoss",),
@@ -68,6 +75,7 @@ _HOMES = {
     "structures.finite": ("FiniteFamily",),
     "structures.information_structure": ("InformationStructure",),
     "structures.random_families": ("random_family",),
+    "verification.verify": ("Verification", "verify"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, curve, design, plan, random_family, rules, worst_case
+from . import aggregate, certify, curve, design, plan, random_family, rules, verify, worst_case
 
 app = typer.Typer(
     name="robustpool",
@@ -38,6 +38,8 @@ app.command("aggregate", context_settings={"ignore_unknown_options": True})(aggr
 app.command("rules")(rules.rules)
 app.command("design")(design.design)
 app.command("worst-case")(worst_case.worst_case)
+app.command("certify")(certify.certify)
+app.command("verify")(verify.verify)
 app.command("plan")(plan.plan)
 app.command("lipschitz-curve")(curve.lipschitz_curve)
 app.command("random-family")(random_family.random_family)

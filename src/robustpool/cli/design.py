@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .render import JsonFlag, show
+from .render import JsonFlag, outward, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,7 +143,7 @@ def design(
     lines = [
         f"{_describe(structures, nature)}, {loss} loss, {paradigm}",
         (
-            f"value of the game   between {_outward(solution.lower, 'ROUND_FLOOR')} and {_outward(solution.upper, 'ROUND_CEILING')} "
+            f"value of the game   between {outward(solution.lower, 'ROUND_FLOOR', 9)} and {outward(solution.upper, 'ROUND_CEILING', 9)} "
             f"({kind}, not proved)"
         ),
         f"gap                 {solution.gap:.2g} after {_count(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
@@ -208,13 +208,6 @@ def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) 
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
-def _outward(value: float, rounding: str) -> str:
-    """A bound as text with nine decimals, rounded away from the value that it bounds."""
-    from decimal import Decimal
-
-    return f"{Decimal(value).quantize(Decimal('1e-9'), rounding=rounding):f}"
 
 
 @contextmanager

@@ -14,3 +14,15 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object an
 def show(data: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
     """Print the object, or the lines."""
     typer.echo(text(data, lines, as_json=as_json))
+
+
+def outward(value: float, rounding: str, digits: int = 12) -> str:
+    """A bound as text, rounded away from the value that it bounds (ROUND_FLOOR or ROUND_CEILING)."""
+    from decimal import Decimal
+
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding):f}"
+
+
+def between(lower: float, upper: float) -> str:
+    """Two bounds in a sentence, rounded outward."""
+    return f"between {outward(lower, 'ROUND_FLOOR')} and {outward(upper, 'ROUND_CEILING')}"

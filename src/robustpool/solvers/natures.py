@@ -37,6 +37,8 @@ NARROW = 0.25
 FEW_PRIORS = 100
 """With fewer priors than this, one structure a prior would be too few cuts a round."""
 
+PARTS = 2.0**40  # of 1, in which forecasts on a grid are counted
+
 
 class _OnCells:
     """What natures have in common whose structures live on the cells of the table."""
@@ -116,9 +118,13 @@ class IndependentNature(_OnCells):
         return _on_cells(self.tables.layout, aggregator)
 
     def forecasts(self, table: Floats) -> Floats:
-        """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1)."""
+        """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1).
+
+        Forecasts are multiples of 2^-40, so that the mirror image of each, 1 - f, is exact: certificates use it.
+        """
         layout = self.tables.layout
-        shown = np.where(layout.flipped, table[layout.cell, 0], table[layout.cell, 1])
+        second = np.round(table[:, 1] * PARTS) / PARTS
+        shown = np.where(layout.flipped, 1 - second[layout.cell], second[layout.cell])
         size = len(self.family.report_grid)
         return shown.reshape(size, size)
 

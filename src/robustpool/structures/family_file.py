@@ -34,6 +34,15 @@ def load_family(path: str | os.PathLike[str]) -> FiniteFamily:
     >>> weather.agents
     ('ann', 'bob')
     """
+    data = read_family_file(path)
+    try:
+        return family_from_json(data)
+    except InputError as error:
+        raise InputError(f"{os.fspath(path)!r}: {error}") from None
+
+
+def read_family_file(path: str | os.PathLike[str]) -> Any:
+    """The parsed JSON of a family file, not yet checked: "1/3" is still a text, and so exact."""
     name = os.fspath(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -42,17 +51,13 @@ def load_family(path: str | os.PathLike[str]) -> FiniteFamily:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the family file {name!r} cannot be read ({error}).") from None
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{name!r} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except ValueError as error:  # a whole number of more digits than Python reads
         raise InputError(f"{name!r} is not a family ({error}).") from None
     except RecursionError:
         raise InputError(f"{name!r} is not a family: its brackets are nested too deeply.") from None
-    try:
-        return family_from_json(data)
-    except InputError as error:
-        raise InputError(f"{name!r}: {error}") from None
 
 
 def family_from_json(data: Any) -> FiniteFamily:

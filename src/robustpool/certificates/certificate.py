@@ -1,0 +1,66 @@
+"""A certificate: bounds on an aggregator's worst-case regret with all that is needed to prove them again."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..files import write_json
+from ..verification.verify import CERTIFICATE_FORMAT, content_hash
+
+if TYPE_CHECKING:
+    import os
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Proved bounds. ``data`` is the content of the file, which `robustpool.verify` checks on its own."""
+
+    data: dict[str, Any]
+
+    @property
+    def upper(self) -> float:
+        """No structure of the family has a larger regret."""
+        return float(self.data["upper"]["bound"])
+
+    @property
+    def lower(self) -> float:
+        """Some structure of the family has at least this regret."""
+        return float(self.data["lower"]["bound"])
+
+    @property
+    def value(self) -> float | None:
+        """No aggregator at all has a smaller worst-case regret over the family; None if that is not claimed."""
+        return float(self.data["value"]["bound"]) if "value" in self.data else None
+
+    @property
+    def arithmetic(self) -> str:
+        """In which arithmetic the bounds were proved."""
+        return str(self.data["upper"]["arithmetic"])
+
+    @property
+    def claim(self) -> str:
+        """What is proved, in a sentence."""
+        return str(self.data["claim"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all."""
+        write_json(path, self.data)
+
+    def __repr__(self) -> str:
+        """The bounds in a line."""
+        return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, {self.arithmetic})"
+
+
+def write_certificate(parts: dict[str, Any], about: str) -> Certificate:
+    """Put the parts (family, loss, paradigm, aggregator, upper, lower, value) together, with claim, versions and hash."""
+    upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
+    data = {
+        "format": CERTIFICATE_FORMAT,
+        "claim": f"The worst-case regret of {about} lies between {lower!r} and {upper!r}.",
+        **parts,
+        "versions": {"robustpool": __version__, "python": platform.python_version()},
+    }
+    return Certificate({**data, "hash": content_hash(data)})

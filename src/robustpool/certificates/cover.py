@@ -1,0 +1,164 @@
+"""A proved upper bound for two agents: cover the priors, and refine the interval that is worst until all are good enough.
+
+The search is best-first. The bound that is proved so far is the largest over the intervals, and falls; whoever stops early
+keeps it. The aim is the regret of the worst structure that is known plus the tolerance. When the linear programme of a
+narrow interval needs more than the aim, its multipliers point to a structure that the search had missed: a local search
+from there raises what is found, and the aim with it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..verification.tails import highest_constant, tail_bound
+from .dual import Problem, Proved, halves, prove_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Polish = Callable[[float, Floats], float]
+
+STEP = 1.18  # between the ends of the first intervals of priors
+TAILS = (0.02, 0.015, 0.012, 0.01, 0.008, 0.006, 0.004, 0.002, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Where the proof stands: the bound that holds, the worst regret found, and how many intervals there are."""
+
+    upper: float  # inf as long as some priors are not covered
+    found: float
+    intervals: int
+    unfinished: int
+    witness: dict[str, Any] | None = None  # once all priors are covered
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Priors up to ``prior`` (in the mirror, from 1 - prior on), and their bound."""
+
+    prior: float
+    constants: tuple[float, float, float]
+    bound: float
+
+
+def cover(
+    problem: Problem,
+    prior_range: tuple[float, float],
+    *,
+    mirrored: bool,
+    found: float,
+    tolerance: float,
+    polish: Polish | None = None,
+) -> Iterator[Covered]:
+    """Prove an upper bound step by step; each state has a witness once all priors are covered."""
+    low, high = prior_range
+    goal = found + tolerance
+    tails: dict[str, Tail] = {}
+    if mirrored and low + high == 1:
+        high = 0.5
+    if low == 0:
+        tails["low"] = find_tail(problem, goal, mirrored=False)
+        low = tails["low"].prior
+    if high == 1:
+        tails["high"] = find_tail(problem, goal, mirrored=True)
+        high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
+    edges = _edges(low, high)
+    waiting = list(pairwise(edges))
+    heap: list[tuple[float, float, Proved]] = []
+    for number, priors in enumerate(waiting):
+        proved = prove_interval(problem, priors, goal, tolerance)
+        heapq.heappush(heap, (-proved.bound, priors[0], proved))
+        if number + 1 < len(waiting):
+            yield Covered(np.inf, found, len(heap), len(waiting) - len(heap))
+    final: list[Proved] = []  # too narrow to be halved
+    while True:
+        upper = max(
+            [-heap[0][0] if heap else -np.inf, *(tail.bound for tail in tails.values()), *(p.bound for p in final)]
+        )
+        unfinished = sum(-bound > goal for bound, _, _ in heap)
+        yield Covered(
+            upper, found, len(heap) + len(final), unfinished, _witness(tails, [*final, *(p for *_, p in heap)], problem)
+        )
+        if not unfinished:
+            return
+        _, _, worst = heapq.heappop(heap)
+        parts = halves(worst.slopes.priors)
+        if polish is not None and worst.least > goal:
+            found = max(found, polish(sum(worst.slopes.priors) / 2, worst.contacts))
+            goal = max(goal, found + tolerance)
+        if parts is None:
+            final.append(worst)
+            goal = max(goal, worst.bound)  # no interval needs to be better than the worst one
+            continue
+        for priors in parts:
+            proved = prove_interval(problem, priors, goal, tolerance, worst.slopes.knots)
+            heapq.heappush(heap, (-proved.bound, priors[0], proved))
+
+
+def _edges(low: float, high: float) -> list[float]:
+    """Ends of intervals that grow in proportion to the distance from the nearer end of (0, 1)."""
+    place = np.log(low / (1 - low)), np.log(high / (1 - high))
+    count = max(1, int(np.ceil((place[1] - place[0]) / np.log(STEP))))
+    inner = 1 / (1 + np.exp(-np.linspace(*place, count + 1)[1:-1]))
+    return [low, *(float(edge) for edge in inner), high]
+
+
+def _witness(tails: dict[str, Tail], intervals: list[Proved], problem: Problem) -> dict[str, Any]:
+    """The plain data that `robustpool.verification.cover` reads."""
+    ordered = sorted((proved.slopes for proved in intervals), key=lambda slopes: slopes.priors)
+    return {
+        "kind": "dual",
+        "tails": {end: {"prior": tail.prior, "constants": list(tail.constants)} for end, tail in tails.items()},
+        "intervals": [
+            {
+                "priors": list(slopes.priors),
+                "knots": slopes.knots.tolist(),
+                "slopes": (slopes.values[0] if problem.symmetric else slopes.values).tolist(),
+            }
+            for slopes in ordered
+        ],
+    }
+
+
+def find_tail(problem: Problem, goal: float, *, mirrored: bool) -> Tail:
+    """The longest tail that proves the goal; the last one tried if none does."""
+    for prior in TAILS:
+        c2, c1 = _growth(problem, prior, mirrored=mirrored)
+        c0 = max(
+            highest_constant(piece.forecast, (c2, c1), mirrored=mirrored, enough=0.0, slack=goal * 1e-6)
+            for piece in problem.pieces
+        )
+        constants = (max(c0, 0.0), c2, c1)
+        exact = tail_bound(prior, constants) if np.isfinite(c0) else np.inf
+        tail = Tail(prior, constants, float(np.nextafter(float(exact), np.inf)))
+        if tail.bound <= goal:
+            break
+    return tail
+
+
+def _growth(problem: Problem, prior: float, *, mirrored: bool) -> tuple[float, float]:
+    """(C_2, C_1) with the least C_0 + 2 C_2 mu + C_1 mu^2, at sample points; rounded up."""
+    from scipy.optimize import linprog
+
+    ends = 10.0 ** np.arange(-8, -1)
+    x = np.unique(np.concatenate((np.linspace(0, 1, 1 + 4 * max(problem.resolution, 25)), ends, 1 - ends)))
+    x1, x2 = (z.ravel() for z in np.meshgrid(x, x, indexing="ij"))
+    rows, right = [], []
+    for piece in problem.pieces:
+        f, holds = piece.formula(x1, x2), piece.holds(x1, x2)
+        a, b, y = (1 - x1, 1 - x2, 1 - f) if mirrored else (x1, x2, f)
+        rows.append(-np.stack((np.ones_like(a), a + b, a * b), axis=1)[holds])
+        right.append(-((1 - a) * (1 - b) * y**2)[holds])
+    costs = [1.0, 2 * prior, prior**2]
+    solved = linprog(costs, A_ub=np.concatenate(rows), b_ub=np.concatenate(right), bounds=(0, None))
+    _, c2, c1 = solved.x if solved.x is not None else (1.0, 0.0, 0.0)
+    return float(np.round(max(c2, 0.0) * (1 + 1e-6) + 1e-9, 9)), float(np.round(max(c1, 0.0) * (1 + 1e-6) + 1e-9, 9))

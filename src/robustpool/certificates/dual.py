@@ -1,0 +1,159 @@
+"""Slopes for the dual inequality of two agents: found by linear programmes in floats, then proved by the verifier.
+
+On an interval of priors, the least V for which slopes alpha, linear between knots and in the prior, satisfy
+
+    A(x_1, x_2, mu) <= V + alpha_1(x_1, mu)(x_2 - mu) + alpha_2(x_2, mu)(x_1 - mu)
+
+at all pairs of knots and some priors of the interval is a linear programme. An interior-point method is used on purpose:
+its solution is in the middle of all optimal ones, with room where there is room, so that few knots are enough. Where the
+inequality fails between knots, knots are added; where that does not help, the interval is halved.
+docs/derivations/dual-certificate.md has the mathematics; `robustpool.verification.dual` is what proves it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import SolverError
+from ..verification.dual import Forecast, Slopes, highest_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Formula = Callable[[Floats, Floats], Floats]
+
+PLACES = 5  # in an interval of priors, where the programme asks for the inequality
+ROUNDS = 8  # of new knots, before an interval is halved
+NARROWEST = 1e-7  # relative to the prior; an interval is not halved below that
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One smooth piece of an aggregator: its formula in floats, and how the verifier reads it."""
+
+    formula: Formula  # f(x_1, x_2)
+    holds: Callable[[Floats, Floats], NDArray[np.bool_]]  # where it is in force, borders included
+    forecast: Forecast
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An aggregator of two reports to be bounded: its pieces, the first knots (in cells), and its symmetry."""
+
+    pieces: tuple[Piece, ...]
+    knots: Floats
+    symmetric: bool
+
+    @property
+    def resolution(self) -> int:
+        """N."""
+        return self.pieces[0].forecast.resolution
+
+
+@dataclass(frozen=True)
+class Proved:
+    """Slopes on an interval of priors, and the bound that the verifier's arithmetic proves with them."""
+
+    slopes: Slopes = field(repr=False)
+    bound: float
+    least: float  # what the linear programme needs
+    contacts: Floats = field(repr=False)  # the reports where it binds most
+
+
+def regret_density(mu: float, x1: Floats, x2: Floats, f: Floats) -> Floats:
+    """A = X (1-f)^2/mu + Y f^2/(1-mu) - XY/d, in floats."""
+    yes, no = x1 * x2, (1 - x1) * (1 - x2)
+    d = mu * no + (1 - mu) * yes
+    omniscient = np.divide(yes * no, d, out=np.zeros_like(d), where=d > 0)
+    return np.asarray(yes * (1 - f) ** 2 / mu + no * f**2 / (1 - mu) - omniscient)
+
+
+def prove_interval(
+    problem: Problem, priors: tuple[float, float], goal: float, slack: float, knots: Floats | None = None
+) -> Proved:
+    """Look for slopes that prove ``goal`` on an interval of priors; return the best there was."""
+    knots = problem.knots if knots is None else knots
+    best: Proved | None = None
+    for _ in range(ROUNDS):
+        slopes, least, contacts = best_slopes(problem, knots, priors)
+        blamed: list[tuple[Floats, Floats]] = []
+        bound = max(
+            highest_needed(piece.forecast, slopes, symmetric=problem.symmetric, enough=goal, slack=slack, blamed=blamed)
+            for piece in problem.pieces
+        )
+        if best is None or bound < best.bound:
+            best = Proved(slopes, bound, least, contacts)
+        if bound <= goal or least > goal:
+            break
+        knots = _with_knots(knots, np.concatenate([y for pair in blamed for y in pair]))
+    assert best is not None
+    return best
+
+
+def best_slopes(problem: Problem, knots: Floats, priors: tuple[float, float]) -> tuple[Slopes, float, Floats]:
+    """The slopes with the least V at the knots, this V, and the reports with the largest multipliers."""
+    import clarabel
+    import scipy.sparse as sp
+
+    n, x = len(knots), knots / problem.resolution
+    i, j = np.triu_indices(n) if problem.symmetric else (k.ravel() for k in np.indices((n, n)))
+    agent_2 = 0 if problem.symmetric else 2 * n  # where the second agent's slopes stand
+    size = (2 if problem.symmetric else 4) * n + 1
+    blocks, right, pairs = [], [], []
+    for piece in problem.pieces:
+        holds = piece.holds(x[i], x[j])
+        a, b = i[holds], j[holds]
+        f, row = piece.formula(x[a], x[b]), np.arange(holds.sum())
+        for r in np.linspace(0, 1, PLACES):
+            mu = (1 - r) * priors[0] + r * priors[1]
+            to_1, to_2 = x[b] - mu, x[a] - mu
+            data = np.concatenate(((1 - r) * to_1, r * to_1, (1 - r) * to_2, r * to_2, np.ones(len(row))))
+            columns = np.concatenate((a, n + a, agent_2 + b, agent_2 + n + b, np.full(len(row), size - 1)))
+            blocks.append(sp.csc_matrix((-data, (np.tile(row, 5), columns)), shape=(len(row), size)))
+            pairs.append(np.stack((x[a], x[b]), axis=1))
+            right.append(-regret_density(mu, x[a], x[b], f))
+    rows = sp.vstack(blocks).tocsc()
+    objective = np.zeros(size)
+    objective[-1] = 1.0
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads = False, 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    cones = [clarabel.NonnegativeConeT(rows.shape[0])]
+    solver = clarabel.DefaultSolver(
+        sp.csc_matrix((size, size)), objective, rows, np.concatenate(right), cones, settings
+    )
+    solved = solver.solve()
+    solution = np.array(solved.x)
+    if not np.isfinite(solution).all():
+        raise SolverError(f"the linear programme for the slopes between the priors {priors} has no finite solution.")
+    values = solution[:-1].reshape(-1, 2, n)
+    values = np.array([[_rounded(end) for end in agent] for agent in values])
+    binding = np.array(solved.z) > 1e-4  # the multipliers are probabilities of pairs of reports
+    slopes = Slopes(priors, knots, values[[0, 0]] if problem.symmetric else values)
+    return slopes, float(solution[-1]), np.unique(np.concatenate(pairs)[binding])
+
+
+def _rounded(values: Floats) -> Floats:
+    """To nine digits after the point: shorter files, and far less than any slack."""
+    return np.round(values, 9)
+
+
+def _with_knots(knots: Floats, blamed: Floats) -> Floats:
+    """The knots, and the middles between those where the inequality fails."""
+    between = np.unique(np.searchsorted(knots, blamed[~np.isin(blamed, knots)]) - 1)
+    return np.sort(np.concatenate((knots, (knots[between] + knots[between + 1]) / 2)))
+
+
+def halves(priors: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """An interval of priors cut in two, or None if it is too narrow."""
+    low, high = priors
+    if high - low <= NARROWEST * min(low, 1 - high + NARROWEST):
+        return None
+    middle = (low + high) / 2
+    return (low, middle), (middle, high)

@@ -1,0 +1,284 @@
+"""Certify: choose how an aggregator can be proved, find the witnesses, and put the certificate together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import checks
+from ..aggregators.design import AnyAggregator, Design, as_aggregator
+from ..aggregators.rules import Rule
+from ..errors import InputError, UnsupportedError
+from ..game.losses import Square
+from ..game.worst_case import climb, continuous_regrets, decode, encode, worst_case
+from ..structures.binary_structure import BinaryStructure
+from ..structures.conditionally_independent import ConditionallyIndependent
+from ..structures.family_file import read_family_file
+from ..structures.finite import FiniteFamily
+from ..structures.information_structure import InformationStructure
+from ..verification.forecasts import exact_forecast, read_pieces
+from ..verification.log_odds import regret_at
+from ..verification.mixtures import expected_regret
+from ..verification.refusal import Refused
+from ..verification.verify import least
+from .certificate import Certificate, write_certificate
+from .cover import cover
+from .finite import finite_certificate
+from .kinds import describe, problem_of
+from .log_odds import certify_phi
+from .mixtures import mirrored_pair, outward, rational_mixture, structure_entry, value_claim
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BALLS = "ball arithmetic (Arb); the mixture of the value in exact rationals"
+INTERVALS = "interval arithmetic on doubles, rounded outward; tails and mixtures in exact rationals"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a proof is: the bounds so far, in whose company, and the certificate as soon as there is one."""
+
+    upper: float  # proved; inf until all priors are covered
+    lower: float  # found
+    done: int  # intervals of priors, or stages
+    left: int
+    certificate: Callable[[], Certificate] | None = None
+
+
+Steps = Generator[Progress, None, None]
+AnyFamily = ConditionallyIndependent | str | os.PathLike[str] | Mapping[str, Any] | Sequence[InformationStructure]
+
+
+def certify(
+    aggregator: AnyAggregator,
+    family: AnyFamily | None = None,
+    *,
+    tolerance: float | None = None,
+    rng: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Certificate:
+    """Prove bounds on the worst-case regret of an aggregator over all conditionally independent structures of a family.
+
+    The aggregator is a rule, a design or a table; the family gives the number of agents and the range of the priors (two
+    agents and all priors, or the design's own). A finite family, as a family file, its parsed content or the list of its
+    structures, is certified by exact enumeration. The bounds are at most ``tolerance`` (5e-7; for functions of the summed
+    log-odds 1e-9) apart, where the structures that a search finds show it. Ctrl-C keeps the bound that was reached.
+
+    >>> certificate = certify("minimax")
+    >>> certificate.lower, certificate.upper
+    (0.02254248593736854, 0.022542485937368562)
+    """
+    last: Progress | None = None
+    try:
+        for last in certification(aggregator, family, tolerance=tolerance, rng=rng):
+            progress(last)
+    except KeyboardInterrupt:
+        if last is None or last.certificate is None:
+            raise
+    assert last is not None
+    assert last.certificate is not None
+    return last.certificate()
+
+
+def certification(
+    aggregator: AnyAggregator,
+    family: AnyFamily | None = None,
+    *,
+    tolerance: float | None = None,
+    rng: int = 0,
+) -> Steps:
+    """The same step by step, for those who want to watch."""
+    chosen = as_aggregator(aggregator)
+    if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
+        raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
+    if isinstance(family, FiniteFamily):
+        raise UnsupportedError(
+            "a FiniteFamily no longer knows its signals; give the family file or the list of its structures."
+        )
+    if family is None:
+        family = _own_family(chosen)
+    if isinstance(family, (str, os.PathLike)):
+        family = read_family_file(family)
+    if not isinstance(family, ConditionallyIndependent):
+        return _exact(chosen, family, _named(chosen))
+    _check_design(chosen)
+    return _independent(chosen, family, tolerance, rng, _named(chosen))
+
+
+def _own_family(chosen: Any) -> ConditionallyIndependent:
+    """What a design was made for, with any reports and any prior; two agents for a rule."""
+    if not isinstance(chosen, Design):
+        return ConditionallyIndependent(getattr(chosen, "agents", None) or 2, None, None)
+    about = chosen.data["family"]
+    if about["kind"] != "conditionally-independent":
+        raise InputError(f"{chosen.name} is for a finite family; give that family (certify DESIGN --family FILE.json).")
+    return ConditionallyIndependent(about["agents"], None, None, tuple(about["prior_range"]))
+
+
+def _check_design(chosen: Any) -> None:
+    if not isinstance(chosen, Design):
+        return
+    for name, only in (("loss", "square"), ("paradigm", "additive")):
+        if chosen.data["settings"][name] != only:
+            raise UnsupportedError(
+                f"{chosen.name} was made for the {name} {chosen.data['settings'][name]!r}; independent agents are "
+                f"certified for {only!r} only."
+            )
+
+
+def _named(chosen: Any) -> str:
+    if isinstance(chosen, Rule):
+        return f"the rule {chosen.name}"
+    return f"the {chosen.name}" if isinstance(chosen, Design) else "this table"
+
+
+def _exact(chosen: Any, family: Any, named: str) -> Steps:
+    parts = finite_certificate(chosen, family)
+    about = f"{named} on the {len(parts['family']['structures'])} structures of its family"
+    upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
+    yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, about))
+
+
+def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float | None, rng: int, named: str) -> Steps:
+    agents, prior_range = family.agents, family.prior_range
+    if prior_range[0] == prior_range[1]:
+        raise UnsupportedError("with a single known prior the omniscient's formula can be applied: there is no regret.")
+    family = ConditionallyIndependent(agents, None, None, prior_range)
+    aggregator = describe(chosen, agents)
+    found = worst_case(chosen, family, rng=rng)
+    assert isinstance(found.structure, BinaryStructure)
+    base = {
+        "family": {"kind": "conditionally-independent", "agents": agents, "prior_range": list(prior_range)},
+        "loss": "square",
+        "paradigm": "additive",
+        "aggregator": aggregator,
+    }
+    priors = "" if prior_range == (0.0, 1.0) else f" whose prior lies between {prior_range[0]!r} and {prior_range[1]!r}"
+    about = f"{named} over all structures with {agents} conditionally independent agents{priors}"
+    value = _value(chosen, family)
+
+    def finish(upper: dict[str, Any], structure: BinaryStructure) -> Certificate:
+        lower = _lower(aggregator, structure, family)
+        return write_certificate({**base, "upper": upper, "lower": lower, **value}, about)
+
+    if aggregator["kind"] == "log-odds":
+        yield from _by_balls(aggregator, family, tolerance or 1e-9, found.regret, found.structure, finish)
+    else:
+        yield from _by_slopes(chosen, aggregator, family, tolerance or 5e-7, found.regret, found.structure, finish)
+
+
+def _by_balls(
+    aggregator: dict[str, Any],
+    family: ConditionallyIndependent,
+    tolerance: float,
+    found: float,
+    structure: BinaryStructure,
+    finish: Callable[[dict[str, Any], BinaryStructure], Certificate],
+) -> Steps:
+    steps = certify_phi(aggregator, family.agents, family.prior_range, tolerance)
+    done = 0
+    while True:
+        try:
+            state = next(steps)
+        except StopIteration as stop:
+            claim = {"bound": stop.value["bound"], "arithmetic": BALLS, "witness": stop.value["witness"]}
+            yield Progress(claim["bound"], found, done, 0, partial(finish, claim, structure))
+            return
+        except Refused as refused:
+            raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
+        done += 1
+        yield Progress(state.upper, found, done, 1)
+
+
+def _by_slopes(
+    chosen: Any,
+    aggregator: dict[str, Any],
+    family: ConditionallyIndependent,
+    tolerance: float,
+    found: float,
+    structure: BinaryStructure,
+    finish: Callable[[dict[str, Any], BinaryStructure], Certificate],
+) -> Steps:
+    about = read_pieces(aggregator)
+    rng = np.random.default_rng(0)
+    best = structure
+
+    def polish(prior: float, contacts: Floats) -> float:
+        nonlocal best, found
+        regret, other = _from_contacts(chosen, family, prior, contacts, rng)
+        if regret > found:
+            found, best = regret, other
+        return found
+
+    problem = problem_of(chosen, aggregator)
+    for state in cover(
+        problem, family.prior_range, mirrored=about.mirrored, found=found, tolerance=tolerance, polish=polish
+    ):
+        if state.witness is None:
+            yield Progress(state.upper, state.found, state.intervals, state.unfinished)
+            continue
+        claim = {"bound": state.upper, "arithmetic": INTERVALS, "witness": state.witness}
+        certificate = partial(finish, claim, best)
+        yield Progress(state.upper, state.found, state.intervals - state.unfinished, state.unfinished, certificate)
+
+
+def _from_contacts(
+    chosen: Any, family: ConditionallyIndependent, prior: float, contacts: Floats, rng: np.random.Generator
+) -> tuple[float, BinaryStructure]:
+    """A local search from the structures that report where the linear programme binds."""
+    low, high = contacts[contacts <= prior][-6:], contacts[contacts >= prior][:6]
+    low, high = (side if len(side) else np.array([prior]) for side in (low, high))
+    pairs = np.stack([z.ravel() for z in np.meshgrid(low, high, indexing="ij")], axis=1)
+    i, j = (k.ravel() for k in np.indices((len(pairs), len(pairs))))
+    reports = np.stack((pairs[i], pairs[j]), axis=1)
+    points = encode(np.full(len(reports), prior), reports)
+    values = continuous_regrets(chosen, points, Square())
+    points = climb(chosen, points[np.argsort(-values)[:36]], Square(), rng, prior_range=family.prior_range)
+    values = continuous_regrets(chosen, points, Square())
+    best = int(np.argmax(values))
+    priors, found = decode(points[best : best + 1])
+    return float(values[best]), BinaryStructure(float(priors[0]), found[0])
+
+
+def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: ConditionallyIndependent) -> dict[str, Any]:
+    """The regret on the worst structure that is known, proved and rounded down."""
+    resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
+    entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
+    mixture = [{**entry, "weight": "1"}]
+    if aggregator["kind"] == "log-odds":
+        regret: Fraction = least(regret_at(aggregator, entry))
+    else:
+        regret = expected_regret(mixture, family.agents, list(family.prior_range), exact_forecast(aggregator))
+    return {"bound": outward(regret, "down"), "mixture": mixture}
+
+
+def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
+    """The best bound on the value of the game that is at hand: from the mirrored pair, or from the design's mixture."""
+    mixtures = []
+    pair = mirrored_pair(family.agents, family.prior_range)
+    if pair is not None:
+        mixtures.append(pair)
+    if isinstance(chosen, Design) and chosen.data["settings"].get("nature") == "grid":
+        stored = chosen.data["mixture"]
+        mixtures.append(
+            rational_mixture(
+                stored["weight"],
+                stored["prior"],
+                stored["reports"],
+                stored["exchanged"],
+                resolution=chosen.data["family"]["reports"],
+                prior_range=family.prior_range,
+            )
+        )
+    claims = [value_claim(mixture, family.agents, family.prior_range) for mixture in mixtures]
+    return {"value": max(claims, key=lambda claim: claim["bound"])} if claims else {}

@@ -1,0 +1,382 @@
+"""Certificates for rules that see only the sum of the log-odds: the slopes that `verification.log_odds` then checks.
+
+Everything here is found in floats. With the verifier's notation (m = logit mu, t = logit g, lambda = kappa / mu) and
+H = (f - g)^2, the least bound at one prior is the concave envelope of g -> H at g = mu,
+
+    S(m) = min over kappa of max over t of H - kappa r,        r = g / mu - 1 = expm1(t - m) (1 - g),
+
+and for a larger bound the slopes that prove it are those between
+
+    max over t > m of (H - bound) / r        and        min over t < m of (bound - H) / (-r).
+
+The witness is a polygon m -> kappa(m) through the middle of this tube, with nodes where it bends or is narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from math import inf, log, log1p, nextafter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators import pools
+from ..errors import UnsupportedError
+from ..verification.log_odds import check_upper
+from ..verification.refusal import Refused
+from ..verification.theorem import RANGE, at_least_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from numpy.typing import NDArray
+
+    from ..aggregators.rules import Rule
+    from ..structures.conditionally_independent import ConditionallyIndependent
+
+    Floats = NDArray[np.float64]
+
+CONTACT_PRIOR = 0.19098300562505257  # (3 - sqrt 5)/4, the worst prior of the theorem; its mirror image is as bad
+STAGES = (1e-3, 1e-6)  # proved on the way to the tolerance, so that the bound is seen falling
+SMALLEST_LOGIT = -600.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a certificate stands: the worst case that the search found, and the bound that is proved so far."""
+
+    found: float
+    upper: float
+
+
+# ---------------------------------------------------------------------------------------------------------- the rules
+
+
+def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
+    """The rule as a function of the sum of the log-odds, in the verifier's form; None if it is not one.
+
+    >>> from robustpool.aggregators.rules import get_rule
+    >>> phi_of(get_rule("geometric-odds"), 3)
+    {'form': 'linear', 'alpha': '1/3', 'shift': 0.0}
+    >>> phi_of(get_rule("mean"), 2)
+    """
+    stem, given = rule.name.partition(":")[0], rule.parameters
+    if stem == "minimax":
+        forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
+        return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
+    if stem == "bordley":
+        return _linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
+    factors: dict[str, Callable[[], Fraction]] = {
+        "geometric-odds": lambda: Fraction(1, agents),
+        "extremized-odds": lambda: Fraction(given["d"]) / agents,
+        "neyman-odds": lambda: Fraction(float(pools.neyman_factor(np.array([agents]))[0])) / agents,
+        "log-odds": lambda: Fraction(given["alpha"]),
+        "product": lambda: Fraction(1),
+    }
+    return _linear(factors[stem]()) if stem in factors else None
+
+
+def _linear(alpha: Fraction, shift: float = 0.0) -> dict[str, Any]:
+    exact = float(alpha) if Fraction(float(alpha)) == alpha else str(alpha)
+    return {"form": "linear", "alpha": exact, "shift": shift}
+
+
+# ------------------------------------------------------------------------------------------------------- the certificate
+
+
+def certify_log_odds(
+    rule: Rule, family: ConditionallyIndependent, tolerance: float = 1e-9
+) -> Generator[Progress, None, dict[str, Any]]:
+    """Prove an upper bound within ``tolerance`` of the worst case that the two-dimensional search finds.
+
+    Yields the bounds proved so far; returns {"aggregator", "bound", "witness", "found"} with the last of them. ``found`` is
+    the supremum of the envelopes: the worst case itself for two agents, for more agents something that may lie above it.
+    """
+    phi = phi_of(rule, family.agents)
+    if phi is None:
+        raise UnsupportedError(
+            f"rule {rule.name} is not a function of the sum of the log-odds for {family.agents} agents, "
+            "so this certificate does not apply to it."
+        )
+    aggregator = {"kind": "log-odds", "name": rule.name, "phi": phi}
+    return (yield from certify_phi(aggregator, family.agents, family.prior_range, tolerance))
+
+
+def certify_phi(
+    aggregator: dict[str, Any], agents: int, prior_range: tuple[float, float], tolerance: float = 1e-9
+) -> Generator[Progress, None, dict[str, Any]]:
+    """The same for an aggregator that is given as the verifier reads it."""
+    exact_range = (Fraction(prior_range[0]), Fraction(prior_range[1]))
+    if _theorem_applies(aggregator["phi"], agents, prior_range):
+        bound, witness = smallest_bound(), {"kind": "theorem"}
+        check_upper(aggregator, agents, exact_range, witness, Fraction(bound))
+        yield Progress(bound, bound)
+        return {"aggregator": aggregator, "bound": bound, "witness": witness, "found": bound}
+    sides = _sides(aggregator["phi"], agents, prior_range)
+    found = max(side.supremum() for side in sides.values())
+    proved: dict[str, Any] | None = None
+    refusal: Refused | None = None
+    for slack in [*(stage for stage in STAGES if stage > tolerance), tolerance]:
+        try:
+            found, bound, witness = _slopes(sides, found, slack)
+            check_upper(aggregator, agents, exact_range, witness, Fraction(bound))
+        except Refused as error:
+            refusal = error
+            continue
+        proved = {"aggregator": aggregator, "bound": bound, "witness": witness, "found": found}
+        yield Progress(found, bound)
+    if proved is None:
+        raise refusal or Refused("nothing could be shown.")
+    return proved
+
+
+def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, float, dict[str, Any]]:
+    """The slopes for a bound of ``found`` and somewhat less than ``slack``; where there are none, more is found first."""
+    for _ in range(20):
+        bound = nextafter(found + 0.9 * slack, inf)
+        try:
+            return found, bound, {"kind": "slopes", **{name: side.slopes(bound) for name, side in sides.items()}}
+        except NoSlopeError as worse:
+            more = max(side.polished(worse.logit - 0.1, worse.logit + 0.1) for side in sides.values())
+            found = max(more, found + 0.5 * slack)
+    raise Refused(f"no slopes were found for a bound near {found:.12g}.")
+
+
+def smallest_bound() -> float:
+    """The smallest double that is at least (5 sqrt 5 - 11)/8.
+
+    >>> smallest_bound()
+    0.0225424859373685...
+    """
+    bound = (5 * 5**0.5 - 11) / 8
+    while at_least_value(Fraction(bound)):
+        bound = nextafter(bound, 0.0)
+    while not at_least_value(Fraction(bound)):
+        bound = nextafter(bound, 1.0)
+    return bound
+
+
+def _theorem_applies(phi: dict[str, Any], agents: int, prior_range: tuple[float, float]) -> bool:
+    """Whether the rule is the theorem's, and its worst prior, or the mirror image of that, is in the range."""
+    low, high = prior_range
+    worst = low <= CONTACT_PRIOR <= high or low <= 1 - CONTACT_PRIOR <= high
+    known = agents == 2 and phi["form"] == "tanh" and Fraction(phi["a"]) == Fraction(1, 2) and Fraction(phi["k"]) == 4
+    return worst and known and RANGE[0] <= Fraction(phi["b"]) <= RANGE[1]
+
+
+# ------------------------------------------------------------------------------------------------- one side of prior 1/2
+
+
+def _sides(phi: dict[str, Any], agents: int, prior_range: tuple[float, float]) -> dict[str, Side]:
+    """The priors up to 1/2, and those above it by the mirrored rule; one side does for both if the rule is its mirror."""
+    low, high = prior_range
+    ends = {"below": (low, min(high, 0.5)), "above": (1.0 - high, min(1.0 - low, 0.5))}
+    ends = {name: pair for name, pair in ends.items() if pair[0] <= pair[1]}
+    shift = float(Fraction(phi.get("shift", 0)))
+    if shift == 0:
+        ends = {"below": (min(pair[0] for pair in ends.values()), max(pair[1] for pair in ends.values()))}
+    steepness = float(Fraction(phi["alpha"] if phi["form"] == "linear" else phi["a"])) or float(Fraction(phi["b"]))
+    return {
+        name: Side(_function(phi, mirrored=name == "above"), agents, *pair, steepness) for name, pair in ends.items()
+    }
+
+
+def _function(phi: dict[str, Any], *, mirrored: bool) -> Callable[[Floats], Floats]:
+    number = {name: float(Fraction(value)) for name, value in phi.items() if name != "form"}
+    if phi["form"] == "linear":
+        shift = -number["shift"] if mirrored else number["shift"]
+        return lambda s: number["alpha"] * s - shift
+    return lambda s: s * (number["a"] + number["b"] * np.tanh(s / number["k"]) ** 2)
+
+
+class NoSlopeError(Exception):
+    """No slope proves the bound at this prior: the search for the worst one has missed something."""
+
+    def __init__(self, logit: float) -> None:
+        """Remember the prior."""
+        super().__init__(logit)
+        self.logit = logit
+
+
+class Side:
+    """The priors in [low, high], high <= 1/2, of one rule."""
+
+    def __init__(self, phi: Callable[[Floats], Floats], agents: int, low: float, high: float, steepness: float) -> None:
+        """Lay out the grid of posteriors: dense in the middle, and as far out as the rule is flat."""
+        self.phi, self.n1, self.low, self.high = phi, agents - 1, low, high
+        far = 60.0 / min(steepness, 1.0)
+        tail = np.geomspace(12.0, far, 120)[1:]
+        self.grid = np.concatenate((-tail[::-1], np.linspace(-12.0, 12.0, 481), tail))
+        self.tubes: dict[float, tuple[float, float]] = {}
+
+    def gap(self, m: Floats | float, t: Floats) -> Floats:
+        """H = (f - g)^2."""
+        return np.asarray((pools.sigma(self.phi(t + self.n1 * m)) - pools.sigma(t)) ** 2)
+
+    @staticmethod
+    def lever(m: Floats | float, t: Floats) -> Floats:
+        """r = g / mu - 1 = expm1(t - m) (1 - g) = -exp(-m) expm1(m - t) g; m <= 0, so that neither form overflows."""
+        low, high = np.minimum(t, 0.0), np.maximum(t, 0.0)
+        return np.where(
+            t <= 0, np.expm1(low - m) * pools.sigma(-low), -np.exp(-m) * np.expm1(m - high) * pools.sigma(high)
+        )
+
+    def _largest(self, function: Callable[[Floats], Floats], grid: Floats) -> float:
+        """The maximum over t: on the grid, then on ever finer ones around its two highest peaks."""
+        values = function(grid)
+        fenced = np.concatenate(([-inf], values, [-inf]))
+        peaks = np.flatnonzero((fenced[1:-1] >= fenced[:-2]) & (fenced[1:-1] >= fenced[2:]))
+        best = -inf
+        for i in peaks[np.argsort(-values[peaks])[:2]]:
+            ends = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
+            for _ in range(3):
+                fine = np.linspace(*ends, 81)
+                values = function(fine)
+                j = int(np.argmax(values))
+                best, ends = max(best, float(values[j])), (fine[max(j - 1, 0)], fine[min(j + 1, 80)])
+        return best
+
+    def _halves(self, m: float) -> tuple[Floats, Floats]:
+        """The grid of posteriors below and above the prior."""
+        left = np.concatenate((self.grid[self.grid < m - 1e-6], [m - 1e-6]))
+        right = np.concatenate(([m + 1e-6], self.grid[self.grid > m + 1e-6]))
+        return left, right
+
+    # ------------------------------------------------------------------------------------------------ the worst case
+
+    def supremum(self) -> float:
+        """max over the priors of S, found on a grid of priors and polished around its peaks."""
+        left = _logit(self.low) if self.low > 0 else -16.0
+        right = _logit(self.high)
+        priors = np.linspace(min(left, right), right, 161)
+        coarse, _ = self._envelopes(priors)
+        best = max(self.envelope(float(m)) for m in priors[[0, -1]])
+        fenced = np.concatenate(([-inf], coarse, [-inf]))
+        peaks = [
+            i for i in range(len(priors)) if fenced[i] <= coarse[i] >= fenced[i + 2] and coarse[i] > coarse.max() - 1e-3
+        ]
+        for i in sorted(peaks, key=lambda i: -coarse[i])[:3]:
+            if i in {0, len(priors) - 1} and self._falls_inwards(priors, i):
+                continue  # the end itself has been looked at
+            best = max(best, self.polished(priors[max(i - 1, 0)], priors[min(i + 1, len(priors) - 1)]))
+        return best
+
+    def _falls_inwards(self, priors: Floats, i: int) -> bool:
+        """Whether S falls from an end of the priors inwards."""
+        end, next_one = float(priors[i]), float(priors[1] if i == 0 else priors[-2])
+        return self.envelope(end + 1e-3 * (next_one - end)) < self.envelope(end)
+
+    def polished(self, left: float, right: float) -> float:
+        """The largest S between two priors."""
+        from scipy.optimize import minimize_scalar
+
+        if not left < right:
+            return self.envelope(float(left))
+        done = minimize_scalar(
+            lambda m: -self.envelope(float(m)), bounds=(left, right), method="bounded", options={"xatol": 1e-9}
+        )
+        return -float(done.fun)
+
+    def _envelopes(self, priors: Floats) -> tuple[Floats, Floats]:
+        """S at many priors and its kappa, roughly: bisection for kappa, which lies in [-1, 1], on the grid of posteriors."""
+        m = priors[:, None]
+        gap, lever = self.gap(m, self.grid), self.lever(m, self.grid)
+        low, high = np.full(len(priors), -1.0), np.ones(len(priors))
+        rows = np.arange(len(priors))
+        for _ in range(20):
+            kappa = 0.5 * (low + high)
+            beyond = lever[rows, np.argmax(gap - kappa[:, None] * lever, axis=1)] > 0
+            low, high = np.where(beyond, kappa, low), np.where(beyond, high, kappa)
+        return np.asarray(np.max(gap - high[:, None] * lever, axis=1)), high
+
+    def envelope(self, m: float) -> float:
+        """S at one prior, to nearly all digits: where the maxima below and above the prior are equal."""
+        from scipy.optimize import brentq
+
+        left, right = (np.sort(np.append(half, m)) for half in self._halves(m))
+
+        def largest(kappa: float, grid: Floats) -> float:
+            return self._largest(lambda t: self.gap(m, t) - kappa * self.lever(m, t), grid)
+
+        def difference(kappa: float) -> float:
+            return largest(kappa, right) - largest(kappa, left)
+
+        # Where the prior itself is the worst posterior, kappa is the tangent's; the difference is flat around it.
+        below, here, above = self.gap(m, np.array([m - 1e-5, m, m + 1e-5]))
+        tangent = float((above - below) / 2e-5 * (1 + np.exp(m)))
+        if (top := max(largest(tangent, left), largest(tangent, right))) <= here + 1e-14:
+            return top
+        rough = float(self._envelopes(np.array([m]))[1][0])
+        ends = rough - 1e-3, rough + 1e-3
+        if not difference(ends[0]) >= 0 >= difference(ends[1]):
+            ends = -1.0, 1.0
+        kappa = brentq(difference, *ends, xtol=1e-14)
+        return max(largest(kappa, left), largest(kappa, right))
+
+    # ------------------------------------------------------------------------------------------------------ the slopes
+
+    def tube(self, m: float, bound: float) -> tuple[float, float]:
+        """The least and the largest kappa with H <= bound + kappa r for all t."""
+        if m not in self.tubes:
+            left, right = self._halves(m)
+            chord = partial(self._chord, m, bound)
+            self.tubes[m] = self._largest(chord, right), -self._largest(lambda t: -chord(t), left)
+            if not self.tubes[m][0] < self.tubes[m][1]:
+                raise NoSlopeError(m)
+        return self.tubes[m]
+
+    def _chord(self, m: float, bound: float, t: Floats) -> Floats:
+        """(H - bound) / r: the slope of the line from the bound at the prior to H at t."""
+        return (self.gap(m, t) - bound) / self.lever(m, t)
+
+    def slopes(self, bound: float) -> dict[str, list[float]]:
+        """The nodes: the middle of the tube, halved until the polygon stays in the middle half of it."""
+        self.tubes = {}
+        right = _logit(self.high)
+        right = right if right == 0 else nextafter(right, inf) + 1e-12
+        left = nextafter(_logit(self.low), -inf) - 1e-12 if self.low > 0 else self._smallest(bound, right)
+        start = np.linspace(left, right, max(2, int(np.ceil((right - left) / 0.25)) + 1))
+        start[-1] = right
+        nodes: list[float] = [float(start[0])]
+        stack = [(a, b, 0) for a, b in pairwise(start.tolist())][::-1]
+        while stack:
+            a, b, depth = stack.pop()
+            if depth < 26 and not self._straight(a, b, bound):
+                stack += [(0.5 * (a + b), b, depth + 1), (a, 0.5 * (a + b), depth + 1)]
+            else:
+                nodes.append(b)
+        return {"logits": nodes, "kappas": [self._middle(m, bound) for m in nodes]}
+
+    def _middle(self, m: float, bound: float) -> float:
+        low, high = self.tube(m, bound)
+        return 0.5 * (low + high)
+
+    def _straight(self, a: float, b: float, bound: float) -> bool:
+        """Whether the straight line between the middles at a and b stays in the middle half of the tube."""
+        ends = self._middle(a, bound), self._middle(b, bound)
+        for share in (0.25, 0.5, 0.75):
+            low, high = self.tube(a + share * (b - a), bound)
+            kappa = ends[0] + share * (ends[1] - ends[0])
+            if not abs(kappa - 0.5 * (low + high)) <= 0.25 * (high - low):
+                return False
+        return True
+
+    def _smallest(self, bound: float, right: float) -> float:
+        """A prior below which the verifier's argument for small priors holds with kappa = bound / 2."""
+        m = min(log(bound / 8), right - 0.25)
+        while m > SMALLEST_LOGIT:
+            low, high = self.tube(m, bound)
+            kappa, mu = 0.5 * (low + high), float(pools.sigma(np.array(m)))
+            if mu < kappa < bound:
+                s = np.array(log(mu / kappa) - log1p(-mu / kappa) + self.n1 * m)
+                if float(pools.sigma(self.phi(s))) ** 2 < 0.999 * (bound - kappa):
+                    return m
+            m -= 0.5
+        raise Refused(f"no argument was found for priors below {pools.sigma(np.array(m)):.3g}.")
+
+
+def _logit(p: float) -> float:
+    return log(p) - log1p(-p)

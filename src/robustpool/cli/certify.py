@@ -1,0 +1,169 @@
+"""``robustpool certify``: prove bounds on the worst-case regret of a rule or a design."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .render import JsonFlag, between, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATIENCE = 1.0  # seconds before a bar appears
+
+
+def certify(
+    rule: Annotated[str, typer.Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)],
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Where to write the certificate.", show_default="CERT-<rule>.json")
+    ] = None,
+    agents: Annotated[
+        int | None, typer.Option(help="How many conditionally independent agents.", show_default="2, or the design's")
+    ] = None,
+    prior_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
+    ] = None,
+    family: Annotated[
+        str | None, typer.Option(help="The family file of a design that was made for one.", show_default=False)
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="How far the proved bound may lie above the worst structure found.",
+            show_default="1e-9 for functions of the summed log-odds, else 5e-7",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Prove bounds on the worst-case regret, over all priors, all reports and any number of signals.
+
+    The upper bound is proved with rigorous arithmetic, the lower bound by an explicit structure, and both can be re-checked
+    with `robustpool verify`. Ctrl-C keeps the bound that was reached. Exit status 1: a bound was proved, but it is
+    further than the tolerance above the worst structure found.
+
+    \b
+    Examples:
+      robustpool certify minimax
+      robustpool certify design.json --out certificate.json
+      robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
+    """
+    from ..certificates.front_door import certify as prove
+    from ..files import check_writable
+
+    target = f"CERT-{_stem(rule)}.json" if out is None else out
+    check_writable(target)
+    about = _family(rule, agents, prior_range, family)
+    began = time.perf_counter()
+    last: Any = None
+    with _bar() as tell:
+
+        def progress(state: Any) -> None:
+            nonlocal last
+            last = state
+            tell(state)
+
+        certificate = prove(rule, about, tolerance=tolerance, progress=progress)
+    certificate.save(target)
+    seconds = time.perf_counter() - began
+    finished = last.left == 0
+    data = {
+        "rule": rule,
+        "upper": certificate.upper,
+        "lower": certificate.lower,
+        "value": certificate.value,
+        "arithmetic": certificate.arithmetic,
+        "finished": finished,
+        "seconds": seconds,
+        "output": target,
+    }
+    lines = [
+        f"worst-case regret    {between(certificate.lower, certificate.upper)} (proved)",
+        f"arithmetic           {certificate.arithmetic}",
+        f"time                 {seconds:.1f} s",
+        f"the certificate is   {target}; `robustpool verify {target}` re-checks it",
+    ]
+    if certificate.value is not None:
+        lines.insert(1, f"no aggregator below  {_floor(certificate.value)} (proved)")
+    if not finished:
+        lines.append("not finished         the bound holds, but the tolerance was not reached")
+    show(data, lines, as_json=as_json)
+    if not finished:
+        raise typer.Exit(1)
+
+
+def _floor(value: float) -> str:
+    from .render import outward
+
+    return outward(value, "ROUND_FLOOR")
+
+
+def _stem(rule: str) -> str:
+    from pathlib import Path
+
+    return Path(rule.partition(":")[0]).stem
+
+
+def _family(rule: str, agents: int | None, prior_range: tuple[float, float] | None, family: str | None) -> Any:
+    """What the options say: a finite family, conditionally independent agents, or None for what the aggregator is for."""
+    from ..aggregators.design import is_design_file, load_design
+    from ..errors import InputError
+    from ..structures.conditionally_independent import ConditionallyIndependent
+
+    if family is not None:
+        if agents is not None or prior_range is not None:
+            raise InputError("--family brings its own structures; leave out --agents and --prior-range.")
+        return family
+    if agents is None and prior_range is None:
+        return None
+    own = load_design(rule).data["family"] if is_design_file(rule) else {}
+    count = own.get("agents", 2) if agents is None else agents
+    low, high = own.get("prior_range", (0.0, 1.0)) if prior_range is None else prior_range
+    return ConditionallyIndependent(count, None, None, (low, high))
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Any], None]]:
+    """A bar on standard error once the proof has lasted a moment: the bound as it falls, and how many intervals are left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(file=sys.stderr)
+    bar = Progress(
+        TextColumn("{task.fields[bound]}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.completed:,} of {task.total:,} intervals of priors"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("certify", total=1, bound="")
+    began = time.perf_counter()
+    last = began
+
+    def tell(state: Any) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - began < PATIENCE or now - last < (0.1 if console.is_terminal else 10.0):
+            return
+        last = now
+        proved = f"proved <= {state.upper:.9f}" if state.upper < 1 else "covering the priors"
+        bound = f"{proved}, found {state.lower:.9f}"
+        if console.is_terminal:
+            bar.start()
+            bar.update(task, completed=state.done, total=state.done + state.left, bound=bound)
+        else:
+            console.print(
+                f"{bound}, {state.done:,} of {state.done + state.left:,} intervals of priors", highlight=False
+            )
+
+    try:
+        yield tell
+    finally:
+        if bar.live.is_started:  # stopping a bar that never showed would print an empty line
+            bar.stop()

@@ -1,0 +1,59 @@
+"""``robustpool verify``: re-check a certificate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from .render import JsonFlag, between, show
+
+
+def verify(
+    certificate: Annotated[str, typer.Argument(help="A file that `robustpool certify` wrote.", show_default=False)],
+    as_json: JsonFlag = False,
+) -> None:
+    """Re-check every bound of a certificate, from the file alone, with nothing of the code that made it.
+
+    Exit status 1: not verified, with a sentence that says which claim does not hold.
+
+    \b
+    Example:
+      robustpool verify CERT-minimax.json
+    """
+    from ..verification.verify import verify as check
+
+    began = time.perf_counter()
+    verdict = check(certificate, _watch(began))
+    seconds = time.perf_counter() - began
+    data = {
+        "verified": verdict.verified,
+        "upper": verdict.upper,
+        "lower": verdict.lower,
+        "value": verdict.value,
+        "sentence": verdict.sentence,
+        "seconds": seconds,
+    }
+    lines = [f"{'verified' if verdict.verified else 'NOT verified'}: {verdict.sentence}"]
+    if verdict.verified and verdict.lower is not None and verdict.upper is not None:
+        lines.append(f"worst-case regret    {between(verdict.lower, verdict.upper)}")
+    show(data, lines, as_json=as_json)
+    if not verdict.verified:
+        raise typer.Exit(1)
+
+
+def _watch(began: float):  # type: ignore[no-untyped-def]
+    """Say on standard error, now and then, how far a long check is."""
+    last = began
+
+    def watch(share: float) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - last > (0.2 if sys.stderr.isatty() else 10.0) and now - began > 1.0:
+            last = now
+            end = "\r" if sys.stderr.isatty() else "\n"
+            print(f"{share:4.0%} of the intervals of priors re-checked", file=sys.stderr, end=end, flush=True)
+
+    return watch
