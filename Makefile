@@ -46,8 +46,8 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-regrets: $(VENV)/.installed ## search again for the worst cases that `robustpool rules` shows
-	$(BIN)/python tools/found_regrets.py
+regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
+	$(BIN)/python tools/worst_cases.py
 
 bench: $(VENV)/.installed-bench ## measure the solvers against others, side by side
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py

@@ -210,9 +210,10 @@ def minimax(reports: FloatArray, b: float) -> FloatArray:
     n = 4, 5   logit f = s - 1.04 (n-1) 2 logit(mean_i sigma(l_i / 2))
     n >= 6     logit f = s - (n-1) 3 logit(mean_i sigma(l_i / 3))
 
-    What is known about each n is *found*, by a derivation (n = 2) or a search (n >= 3) that the project's theory notes
-    tell of; none of it is proved in code yet. Worst cases found: for n = 2 and any b in [0.08, 0.5] 0.022542, for n = 3
-    0.044477, both the lower bound; for n = 4, 5, 6, 10 and 50 they are 0.0616, 0.0744, 0.087, 0.111 and 0.191.
+    For n = 2 and any b in [0.04, 0.9] the worst case is *proved* to be (5 sqrt 5 - 11)/8 = 0.022542..., the least that any
+    rule can have (docs/derivations/two-agents-theorem); b = 0.35 is nearly the best of them under the log loss, too. For
+    n = 3 it is proved to lie within 1e-9 of the lower bound 0.044477. The other formulas were *found* by search: their
+    worst cases found are 0.0616, 0.0744, 0.087, 0.111 and 0.191 for n = 4, 5, 6, 10 and 50.
     From n = 6 on unanimous reports are kept; the factor 1.04 would pull them to 1/2, and past it from n = 27 on.
     """
     n = answers(reports)

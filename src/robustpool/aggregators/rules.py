@@ -25,8 +25,8 @@ from .pools import FloatArray
 
 Pool: TypeAlias = Callable[..., FloatArray]
 
-FOUND_REGRETS = Path(__file__).with_name("found_regrets.json")
-"""The worst case that our search found for each rule with its default parameters; written by `make regrets`."""
+WORST_CASES = Path(__file__).with_name("worst_cases.json")
+"""What is found and proved of the worst case of each rule with its default parameters; written by `make regrets`."""
 
 
 @final
@@ -121,8 +121,8 @@ RULES: Mapping[str, Definition] = {
         pools.minimax,
         "n = 1: f = x; n = 2: logit f = s (1/2 + b tanh(s/4)^2); n = 3: logit f = s (0.29383 + 0.2 tanh(s/3)^2); "
         "n > 3: logit f = s - c (n-1) k logit mean sigma(l/k), (c, k) = (1.04, 2) for n = 4, 5 and (1, 3) beyond",
-        "robustpool: derived for n = 2, found by search for n > 2; [Arieli2018] has the lower bound that n = 2 attains",
-        {"b": Parameter(0.08, 0.5, "[]", default=0.09)},
+        "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2, found by search for n > 2",
+        {"b": Parameter(0.04, 0.9, "[]", default=0.35)},
     ),
     "mean": Definition(
         pools.mean,

@@ -15,7 +15,7 @@ from ..aggregators.design import AnyAggregator, Design, as_aggregator
 from ..aggregators.rules import Rule
 from ..errors import InputError, UnsupportedError
 from ..game.losses import Square
-from ..game.worst_case import climb, continuous_regrets, decode, encode, worst_case
+from ..game.worst_case import best_of, climb, continuous_regrets, encode, worst_case
 from ..structures.binary_structure import BinaryStructure
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.family_file import read_family_file
@@ -244,10 +244,9 @@ def _from_contacts(
     points = encode(np.full(len(reports), prior), reports)
     values = continuous_regrets(chosen, points, Square())
     points = climb(chosen, points[np.argsort(-values)[:36]], Square(), rng, prior_range=family.prior_range)
-    values = continuous_regrets(chosen, points, Square())
-    best = int(np.argmax(values))
-    priors, found = decode(points[best : best + 1])
-    return float(values[best]), BinaryStructure(float(priors[0]), found[0])
+    worst = best_of(chosen, points, Square(), family.prior_range)
+    assert isinstance(worst.structure, BinaryStructure)
+    return worst.regret, worst.structure
 
 
 def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: ConditionallyIndependent) -> dict[str, Any]:

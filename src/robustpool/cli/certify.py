@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .render import JsonFlag, between, show
+from .render import JsonFlag, between, outward, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,18 +89,12 @@ def certify(
         f"the certificate is   {target}; `robustpool verify {target}` re-checks it",
     ]
     if certificate.value is not None:
-        lines.insert(1, f"no aggregator below  {_floor(certificate.value)} (proved)")
+        lines.insert(1, f"no aggregator below  {outward(certificate.value, 'ROUND_FLOOR')} (proved)")
     if not finished:
         lines.append("not finished         the bound holds, but the tolerance was not reached")
     show(data, lines, as_json=as_json)
     if not finished:
         raise typer.Exit(1)
-
-
-def _floor(value: float) -> str:
-    from .render import outward
-
-    return outward(value, "ROUND_FLOOR")
 
 
 def _stem(rule: str) -> str:

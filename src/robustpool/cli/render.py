@@ -23,6 +23,6 @@ def outward(value: float, rounding: str, digits: int = 12) -> str:
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding):f}"
 
 
-def between(lower: float, upper: float) -> str:
+def between(lower: float, upper: float, digits: int = 12) -> str:
     """Two bounds in a sentence, rounded outward."""
-    return f"between {outward(lower, 'ROUND_FLOOR')} and {outward(upper, 'ROUND_CEILING')}"
+    return f"between {outward(lower, 'ROUND_FLOOR', digits)} and {outward(upper, 'ROUND_CEILING', digits)}"

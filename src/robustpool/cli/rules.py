@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .render import JsonFlag, show
+from .render import JsonFlag, between, show
 
 LEGEND = [
     "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",
-    "Parameters are set as in extremized-odds:d=1.5. The regret is the worst that a search found for two conditionally",
-    "independent agents, as defaults stand: found, not proved. `robustpool worst-case RULE` repeats the search.",
+    "Parameters are set as in extremized-odds:d=1.5. The regret is the worst for two conditionally independent agents, as",
+    "defaults stand. `robustpool certify RULE` proves it again, `robustpool worst-case RULE` repeats the search.",
 ]
 
 
@@ -21,13 +21,13 @@ def rules(as_json: JsonFlag = False) -> None:
     Example:
       robustpool rules --json
     """
-    from ..aggregators.rules import FOUND_REGRETS, RULES
+    from ..aggregators.rules import RULES, WORST_CASES
 
-    found: dict[str, dict[str, Any] | None] = json.loads(FOUND_REGRETS.read_text(encoding="utf-8"))
+    known: dict[str, dict[str, Any] | None] = json.loads(WORST_CASES.read_text(encoding="utf-8"))
     listed = []
     lines = []
     for name, rule in RULES.items():
-        worst = found[name] or {"regret": None, "proved": False}
+        worst = known[name] or {"found": None, "lower": None, "upper": None, "proved": False}
         parameters = {key: {"default": p.default, "range": str(p)} for key, p in rule.parameters.items()}
         listed.append(
             {
@@ -36,11 +36,14 @@ def rules(as_json: JsonFlag = False) -> None:
                 "agents": rule.agents,
                 "formula": rule.formula,
                 "source": rule.source,
-                "regret": worst["regret"],
+                "regret": worst["upper"] if worst["proved"] else worst["found"],
                 "proved": worst["proved"],
+                "lower": worst["lower"],
+                "upper": worst["upper"],
+                "found": worst["found"],
             }
         )
-        regret = f"{worst['regret']:.6f}, found" if worst["regret"] is not None else "depends on its parameter"
+        regret = _regret(worst)
         given = ", ".join(
             f"{key} in {p['range']}"
             + (f", by default {p['default']:g}" if p["default"] is not None else ", to be given")
@@ -49,3 +52,9 @@ def rules(as_json: JsonFlag = False) -> None:
         lines += [f"{name}", f"    {rule.formula}", *([f"    {given}"] if given else [])]
         lines += [f"    worst-case regret {regret}", f"    {rule.source}"]
     show({"rules": listed}, [*lines, "", *LEGEND], as_json=as_json)
+
+
+def _regret(worst: dict[str, Any]) -> str:
+    if worst["proved"]:
+        return f"{between(worst['lower'], worst['upper'], 9)}, proved"
+    return f"{worst['found']:.6f}, found" if worst["found"] is not None else "depends on its parameter"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .render import JsonFlag, between, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def verify(
@@ -44,7 +47,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _watch(began: float):  # type: ignore[no-untyped-def]
+def _watch(began: float) -> Callable[[float], None]:
     """Say on standard error, now and then, how far a long check is."""
     last = began
 
@@ -54,6 +57,7 @@ def _watch(began: float):  # type: ignore[no-untyped-def]
         if now - last > (0.2 if sys.stderr.isatty() else 10.0) and now - began > 1.0:
             last = now
             end = "\r" if sys.stderr.isatty() else "\n"
-            print(f"{share:4.0%} of the intervals of priors re-checked", file=sys.stderr, end=end, flush=True)
+            sys.stderr.write(f"{share:4.0%} of the intervals of priors re-checked{end}")
+            sys.stderr.flush()
 
     return watch

@@ -3,7 +3,9 @@
 Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``nature``), then
 many local searches from its best structures, over continuous reports and priors. More agents: local searches from
 structures drawn at random and from those in which all agents are alike. A local search moves all its starts at once, so
-the aggregator is called with large arrays.
+the aggregator is called with large arrays. A table has kinks at its knots, where the worst reports like to stay while the
+prior moves, and where a local search gets stuck: there the best structures are zoomed in on, by exact maxima over finer
+and finer grids that hold the knots.
 
 A structure is searched in the coordinates logit mu, u_i = low_i / mu and v_i = (1 - high_i) / (1 - mu), in which every
 point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1e-9 are as easy as others.
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 LARGEST_LOGIT = 21.0  # priors from 1e-9 to 1 - 1e-9
 STARTS = 36
 STEPS = 400
+ZOOMS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +107,50 @@ def _search(
         _grid_starts(aggregator, loss, family.prior_range) if family.agents == 2 else _random_starts(family.agents, rng)
     )
     points = climb(aggregator, _clipped(starts, low, high), loss, rng, prior_range=family.prior_range)
+    return best_of(aggregator, points, loss, family.prior_range)
+
+
+def best_of(
+    aggregator: AnyAggregator, points: Floats, loss: Square | Log, prior_range: tuple[float, float]
+) -> WorstCase:
+    """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
     values = continuous_regrets(aggregator, points, loss)
-    best = int(np.argmax(values))
-    prior, reports = decode(points[best : best + 1])
-    structure = BinaryStructure(float(prior[0]), reports[0])
-    return WorstCase(float(values[best]), structure)
+    order = np.argsort(-values, kind="stable")
+    priors, reports = decode(points[order])
+    found = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
+    knots = _knots(aggregator)
+    if not len(knots):
+        return found
+    apart: list[int] = []
+    for k in range(len(order)):
+        if len(apart) < ZOOMS and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
+            apart.append(k)
+    zoomed = [_zoom(aggregator, knots, float(priors[k]), reports[k], loss, prior_range) for k in apart]
+    return max((found, *zoomed), key=lambda worst: worst.regret)
+
+
+def _zoom(
+    aggregator: AnyAggregator,
+    knots: Floats,
+    prior: float,
+    reports: Floats,
+    loss: Square | Log,
+    prior_range: tuple[float, float],
+) -> WorstCase:
+    """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
+    low, high = max(prior_range[0], 1e-9), min(prior_range[1], 1 - 1e-9)
+    best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
+    while width > 1e-10:
+        near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
+        x = np.unique(np.concatenate((knots, np.clip(near.ravel(), 0, 1))))
+        priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), low, high))
+        response = best_response(x, tabulated(aggregator, x), priors, loss=loss.name)
+        k = int(np.argmax(response.values))
+        if response.values[k] > best.regret:
+            prior, reports = float(priors[k]), x[response.found[k]].reshape(2, 2)
+            best = WorstCase(float(response.values[k]), BinaryStructure(prior, reports))
+        width *= 0.4
+    return best
 
 
 def _grid_starts(aggregator: AnyAggregator, loss: Square | Log, prior_range: tuple[float, float]) -> Floats:
