@@ -22,7 +22,7 @@ PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## design robust aggregators for three examples, and use them
+run: $(VENV)/.installed ## design robust aggregators for three examples, use them, and prove what they can cost
 	@echo "Two forecasters, independent bulletins: what is right when both say 50 %?"
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather.json --out out/weather.json
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather.json
@@ -33,7 +33,13 @@ run: $(VENV)/.installed ## design robust aggregators for three examples, and use
 	$(BIN)/robustpool design --reports 20 --nature continuous --tolerance 1e-5 --out out/design.json
 	$(BIN)/robustpool worst-case out/design.json
 	$(BIN)/robustpool aggregate 0.7 0.6 --rule out/design.json
-	@echo "The designs, with their bounds and settings, are in out/: weather.json, weather-unknown.json and design.json."
+	@echo "What a search finds is not proved. Proofs:"
+	$(BIN)/robustpool certify out/design.json --out out/certificate.json
+	$(BIN)/robustpool verify out/certificate.json
+	$(BIN)/robustpool certify minimax --out out/minimax.json
+	$(BIN)/robustpool verify out/minimax.json
+	@echo "The designs, with their bounds and settings, are in out/: weather.json, weather-unknown.json and design.json;"
+	@echo "the certificates, which anyone can re-check with robustpool verify: certificate.json and minimax.json."
 
 test: $(VENV)/.installed-test ## run the test suite, the doctests and the code blocks of the documentation
 	$(PYTEST) -m "not slow"

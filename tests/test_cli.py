@@ -55,7 +55,8 @@ def test_rules() -> None:
     rules = run_json("rules")["rules"]
     assert [rule["name"] for rule in rules][:2] == ["minimax", "mean"]
     assert all({"name", "formula", "source", "regret", "proved"} <= set(rule) for rule in rules)
-    assert not any(rule["proved"] for rule in rules)
+    assert rules[0]["proved"]
+    assert all(rule["lower"] <= rule["regret"] for rule in rules if rule["proved"])
     assert "geometric-odds" in run("rules").stdout
 
 

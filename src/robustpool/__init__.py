@@ -2,7 +2,7 @@
 
 >>> import robustpool as rp
 >>> round(rp.aggregate([0.7, 0.6]), 3)
-0.654
+0.661
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ RULES: Mapping[str, Definition] = {
         "n = 1: f = x; n = 2: logit f = s (1/2 + b tanh(s/4)^2); n = 3: logit f = s (0.29383 + 0.2 tanh(s/3)^2); "
         "n > 3: logit f = s - c (n-1) k logit mean sigma(l/k), (c, k) = (1.04, 2) for n = 4, 5 and (1, 3) beyond",
         "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2, found by search for n > 2",
-        {"b": Parameter(0.04, 0.9, "[]", default=0.35)},
+        {"b": Parameter(0.04, 0.9, "[)", default=0.35)},
     ),
     "mean": Definition(
         pools.mean,

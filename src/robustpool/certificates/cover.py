@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +39,8 @@ class Covered:
     upper: float  # inf as long as some priors are not covered
     found: float
     intervals: int
-    unfinished: int
-    witness: dict[str, Any] | None = None  # once all priors are covered
+    unfinished: int  # of these (and the tails), how many have not come within the tolerance
+    witness: Callable[[], dict[str, Any]] | None = None  # once all priors are covered
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def cover(
     low, high = prior_range
     goal = found + tolerance
     tails: dict[str, Tail] = {}
-    if mirrored and low + high == 1:
+    if mirrored and Fraction(low) + Fraction(high) == 1:  # exactly, as the verifier asks it: not so for 0.3 and 0.7
         high = 0.5
     if low == 0:
         tails["low"] = find_tail(problem, goal, mirrored=False)
@@ -71,7 +73,7 @@ def cover(
     if high == 1:
         tails["high"] = find_tail(problem, goal, mirrored=True)
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
-    edges = _edges(low, high)
+    edges = _edges(low, high) if low < high else []  # a tail may have them all
     waiting = list(pairwise(edges))
     heap: list[tuple[float, float, Proved]] = []
     for number, priors in enumerate(waiting):
@@ -81,14 +83,12 @@ def cover(
             yield Covered(np.inf, found, len(heap), len(waiting) - len(heap))
     final: list[Proved] = []  # too narrow to be halved
     while True:
-        upper = max(
-            [-heap[0][0] if heap else -np.inf, *(tail.bound for tail in tails.values()), *(p.bound for p in final)]
-        )
-        unfinished = sum(-bound > goal for bound, _, _ in heap)
-        yield Covered(
-            upper, found, len(heap) + len(final), unfinished, _witness(tails, [*final, *(p for *_, p in heap)], problem)
-        )
-        if not unfinished:
+        intervals = [*final, *(proved for *_, proved in heap)]
+        bounds = [*(proved.bound for proved in intervals), *(tail.bound for tail in tails.values())]
+        unfinished = sum(bound > found + tolerance for bound in bounds)
+        witness = partial(_witness, tails, intervals, problem) if np.isfinite(max(bounds)) else None
+        yield Covered(max(bounds), found, len(intervals), unfinished, witness)
+        if not heap or -heap[0][0] <= goal:
             return
         _, _, worst = heapq.heappop(heap)
         parts = halves(worst.slopes.priors)

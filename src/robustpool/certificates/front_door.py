@@ -23,11 +23,12 @@ from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
 from ..verification.forecasts import exact_forecast, read_pieces
 from ..verification.log_odds import regret_at
+from ..verification.mean_forecasts import MEAN_KINDS, regret_ball
 from ..verification.mixtures import expected_regret
 from ..verification.refusal import Refused
 from ..verification.verify import least
 from .certificate import Certificate, write_certificate
-from .cover import cover
+from .cover import Covered, cover
 from .finite import finite_certificate
 from .kinds import describe, problem_of
 from .log_odds import certify_phi
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 BALLS = "ball arithmetic (Arb); the mixture of the value in exact rationals"
 INTERVALS = "interval arithmetic on doubles, rounded outward; tails and mixtures in exact rationals"
+WITH_BALLS = f"{INTERVALS}; forecasts under the mixture in ball arithmetic (Arb)"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Progress:
 
 
 Steps = Generator[Progress, None, None]
+Finish = Callable[[dict[str, Any], BinaryStructure], Certificate]
 AnyFamily = ConditionallyIndependent | str | os.PathLike[str] | Mapping[str, Any] | Sequence[InformationStructure]
 
 
@@ -75,8 +78,8 @@ def certify(
     log-odds 1e-9) apart, where the structures that a search finds show it. Ctrl-C keeps the bound that was reached.
 
     >>> certificate = certify("minimax")
-    >>> certificate.lower, certificate.upper
-    (0.02254248593736854, 0.022542485937368562)
+    >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
+    (0.022542485937368562, True)
     """
     last: Progress | None = None
     try:
@@ -86,7 +89,8 @@ def certify(
         if last is None or last.certificate is None:
             raise
     assert last is not None
-    assert last.certificate is not None
+    if last.certificate is None:
+        raise UnsupportedError("no bound could be proved for this aggregator; worst_case searches for its worst case.")
     return last.certificate()
 
 
@@ -183,7 +187,7 @@ def _by_balls(
     tolerance: float,
     found: float,
     structure: BinaryStructure,
-    finish: Callable[[dict[str, Any], BinaryStructure], Certificate],
+    finish: Finish,
 ) -> Steps:
     steps = certify_phi(aggregator, family.agents, family.prior_range, tolerance)
     done = 0
@@ -207,7 +211,7 @@ def _by_slopes(
     tolerance: float,
     found: float,
     structure: BinaryStructure,
-    finish: Callable[[dict[str, Any], BinaryStructure], Certificate],
+    finish: Finish,
 ) -> Steps:
     about = read_pieces(aggregator)
     rng = np.random.default_rng(0)
@@ -220,6 +224,7 @@ def _by_slopes(
             found, best = regret, other
         return found
 
+    arithmetic = WITH_BALLS if aggregator["kind"] in MEAN_KINDS else INTERVALS
     problem = problem_of(chosen, aggregator)
     for state in cover(
         problem, family.prior_range, mirrored=about.mirrored, found=found, tolerance=tolerance, polish=polish
@@ -227,9 +232,13 @@ def _by_slopes(
         if state.witness is None:
             yield Progress(state.upper, state.found, state.intervals, state.unfinished)
             continue
-        claim = {"bound": state.upper, "arithmetic": INTERVALS, "witness": state.witness}
-        certificate = partial(finish, claim, best)
+        certificate = partial(_finish_slopes, finish, arithmetic, state, best)
         yield Progress(state.upper, state.found, state.intervals - state.unfinished, state.unfinished, certificate)
+
+
+def _finish_slopes(finish: Finish, arithmetic: str, state: Covered, structure: BinaryStructure) -> Certificate:
+    assert state.witness is not None
+    return finish({"bound": state.upper, "arithmetic": arithmetic, "witness": state.witness()}, structure)
 
 
 def _from_contacts(
@@ -256,6 +265,8 @@ def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: Condi
     mixture = [{**entry, "weight": "1"}]
     if aggregator["kind"] == "log-odds":
         regret: Fraction = least(regret_at(aggregator, entry))
+    elif aggregator["kind"] in MEAN_KINDS:
+        regret = least(regret_ball(aggregator, mixture, list(family.prior_range)))
     else:
         regret = expected_regret(mixture, family.agents, list(family.prior_range), exact_forecast(aggregator))
     return {"bound": outward(regret, "down"), "mixture": mixture}

@@ -11,6 +11,8 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import Rule
 from ..errors import UnsupportedError
 from ..verification.forecasts import PriorEstimate, read_pieces
+from ..verification.mean_forecasts import MEAN_KINDS, read_mean_forecast
+from ..verification.refusal import Refused
 from .dual import Piece, Problem
 from .log_odds import phi_of
 
@@ -54,6 +56,13 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
         return {"kind": "grid", "name": chosen.name, "values": [[0.0, 0.5], [0.5, 1.0]]}
     if agents == 2 and stem in PRIOR_ESTIMATES:
         return {"kind": "prior-estimate", "name": chosen.name, "pieces": PRIOR_ESTIMATES[stem]}
+    if agents == 2 and stem in MEAN_KINDS:
+        about = {"kind": stem, "name": chosen.name, **chosen.parameters}
+        try:
+            read_mean_forecast(about)
+        except Refused as refused:
+            raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
+        return about
     raise UnsupportedError(
         f"no way is known here to certify the rule {chosen.name} for {agents} agents; worst_case searches for its worst case."
     )

@@ -70,7 +70,7 @@ class Boxes:
 def bending(bend: Floats, z: Interval, scale: Interval) -> Floats:
     """w^2/8 max(0, K) for the width w = (z.hi - z.lo)/scale."""
     width = up(up(z.hi - z.lo) / scale.lo)
-    return up(up(width * width) * np.maximum(np.nan_to_num(bend, nan=np.inf), 0.0)) / 8
+    return up(up(width * width) * np.maximum(np.where(np.isnan(bend), np.inf, bend), 0.0)) / 8
 
 
 def halve_until(
@@ -94,7 +94,8 @@ def halve_until(
             waiting.append(boxes.pick(slice(AT_ONCE, None)))
             boxes = boxes.pick(slice(0, AT_ONCE))
         seen += len(boxes)
-        corner, most, bends = measure(boxes)
+        with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
+            corner, most, bends = measure(boxes)
         if blamed is not None and (corner > enough).any():
             box, i, j = np.nonzero(corner > enough)[:3]
             blamed.append((boxes.y1[box, i], boxes.y2[box, j]))

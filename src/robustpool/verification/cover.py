@@ -9,6 +9,7 @@ import numpy as np
 
 from .dual import Slopes, highest_needed
 from .forecasts import Pieces, read_pieces
+from .mixtures import field, rational
 from .refusal import Refused
 from .tails import highest_constant, tail_bound
 
@@ -33,13 +34,16 @@ def check_upper(
     double = float(bound)
     if Fraction(double) > bound:
         double = float(np.nextafter(double, -np.inf))
-    try:
-        tails, intervals = witness["tails"], [_slopes(entry, about) for entry in witness["intervals"]]
-        _check_cover(tails, intervals, about, prior_range)
-        for end, tail in tails.items():
-            _check_tail(end, tail, about, bound)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise Refused(f"the witness of the upper bound cannot be read: {error!r}.") from None
+    if field(witness, "kind", "upper.witness") != "dual":
+        raise Refused(f"upper.witness.kind must be 'dual'; it is {str(witness['kind'])[:40]!r}.")
+    tails, entries = field(witness, "tails", "upper.witness"), field(witness, "intervals", "upper.witness")
+    if not isinstance(tails, dict) or not isinstance(entries, list):
+        raise Refused("the witness of the upper bound must have tails by their ends and a list of intervals.")
+    intervals = [_slopes(entry, about, f"upper.witness.intervals[{i}]") for i, entry in enumerate(entries)]
+    read = {end: _tail(end, tail) for end, tail in tails.items()}
+    _check_cover({end: prior for end, (prior, _) in read.items()}, intervals, about, prior_range)
+    for end, (prior, constants) in read.items():
+        _check_tail(end, prior, constants, about, bound)
     for number, slopes in enumerate(intervals):
         for piece in about.pieces:
             if not highest_needed(piece, slopes, symmetric=about.exchangeable, enough=double) <= double:
@@ -50,56 +54,77 @@ def check_upper(
         watch((number + 1) / len(intervals))
 
 
-def _slopes(entry: dict[str, Any], about: Pieces) -> Slopes:
+def _slopes(entry: Any, about: Pieces, where: str) -> Slopes:
     """One interval of the witness: {"priors", "knots", "slopes"}; agents that can be exchanged share their slopes."""
-    low, high = (float(prior) for prior in entry["priors"])
-    knots = np.array(entry["knots"], dtype=np.float64)
-    values = np.array(entry["slopes"], dtype=np.float64)
+    priors, knots, values = (
+        np.array(_doubles(field(entry, name, where), f"{where}.{name}"), dtype=np.float64)
+        for name in ("priors", "knots", "slopes")
+    )
     n = about.pieces[0].resolution
-    if not (0 < low < high < 1):
-        raise Refused(f"an interval of priors must lie in (0, 1); one is {entry['priors']}.")
+    if priors.shape != (2,) or not 0 < priors[0] < priors[1] < 1:
+        raise Refused(f"{where}.priors must be two numbers in (0, 1), the lower first; it is {entry['priors']}.")
     if knots.ndim != 1 or not (np.diff(knots) > 0).all() or not np.isin(np.arange(n + 1.0), knots).all():
-        raise Refused(f"the knots for the priors from {low:.6g} must grow and include 0, 1, ..., {n}.")
+        raise Refused(f"{where}.knots must grow and include 0, 1, ..., {n}.")
     if knots[0] != 0 or knots[-1] != n:
-        raise Refused(f"the knots for the priors from {low:.6g} must go from 0 to {n}.")
+        raise Refused(f"{where}.knots must go from 0 to {n}.")
     if about.exchangeable:
         values = np.stack((values, values))
-    if values.shape != (2, 2, len(knots)) or not np.isfinite(values).all():
-        raise Refused(f"the slopes for the priors from {low:.6g} do not fit their knots.")
-    return Slopes((low, high), knots, values)
+    if values.shape != (2, 2, len(knots)):
+        raise Refused(f"{where}.slopes do not fit the knots.")
+    return Slopes((float(priors[0]), float(priors[1])), knots, values)
+
+
+def _doubles(value: Any, where: str) -> Any:
+    """Nested lists of numbers, equally long, as doubles; texts, truth values, NaN and infinities are refused."""
+    if not isinstance(value, list):
+        if isinstance(value, str):
+            raise Refused(f"{where} must be a number; it is text.")
+        return float(rational(value, where))
+    if len({len(part) if isinstance(part, list) else -1 for part in value}) > 1:
+        raise Refused(f"{where} must be lists of equal length.")
+    return [_doubles(part, f"{where}[{i}]") for i, part in enumerate(value)]
 
 
 def _check_cover(
-    tails: dict[str, Any], intervals: list[Slopes], about: Pieces, prior_range: tuple[Fraction, Fraction]
+    tails: dict[str, float], intervals: list[Slopes], about: Pieces, prior_range: tuple[Fraction, Fraction]
 ) -> None:
-    """All priors of the range lie in a tail or in an interval; half of them, where the mirror has the other half."""
+    """All priors of the range lie in a tail or in an interval; half of them, where the mirror has the other half.
+
+    The prior 0 has no regret, and nor has 1. Intervals are closed, and come in order.
+    """
     low, high = prior_range
     if about.mirrored and low + high == 1:
         high = HALF
-    reached = low
+    closed = [(Fraction(first), Fraction(last)) for first, last in (slopes.priors for slopes in intervals)]
     if "low" in tails:
-        reached = max(reached, Fraction(tails["low"]["prior"]))
-    ends = [(Fraction(low), Fraction(high)) for low, high in (slopes.priors for slopes in intervals)]
-    for first, last in ends:
-        if first > reached or (reached == 0 and first == 0):
-            raise Refused(f"the priors from {float(reached):.9g} to {float(first):.9g} are not covered.")
-        reached = max(reached, last)
+        closed.insert(0, (Fraction(0), Fraction(tails["low"])))
     if "high" in tails:
-        first = 1 - Fraction(tails["high"]["prior"])
-        reached = Fraction(1) if first <= reached else reached
-    if reached < high or (reached == 0 and high > 0):
-        raise Refused(f"the priors from {float(reached):.9g} to {float(high):.9g} are not covered.")
+        closed.append((1 - Fraction(tails["high"]), Fraction(1)))
+    reached = None  # all priors from low to this one are covered; none is to begin with, not even low
+    for first, last in closed:
+        if first <= (low if reached is None else reached) and last >= low:
+            reached = last if reached is None else max(reached, last)
+    if reached is None or reached < high:
+        begin = low if reached is None else reached
+        raise Refused(f"the priors from {float(begin):.9g} to {float(high):.9g} are not covered, or not in order.")
 
 
-def _check_tail(end: str, tail: dict[str, Any], about: Pieces, bound: Fraction) -> None:
+def _tail(end: str, tail: Any) -> tuple[float, tuple[float, float, float]]:
     """The tail {"prior", "constants"} at the "low" or the "high" end; at the latter, prior means 1 - mu."""
-    constants = tuple(float(c) for c in tail["constants"])
-    prior = float(tail["prior"])
-    if end not in ("low", "high") or len(constants) != 3 or not min(constants) >= 0 or not 0 < prior < 1:
-        raise Refused(f"the tail at the {end} end needs a prior in (0, 1) and three constants that are not negative.")
+    where = f"upper.witness.tails.{end}"
+    prior, constants = (_doubles(field(tail, name, where), f"{where}.{name}") for name in ("prior", "constants"))
+    shapes = isinstance(prior, float) and np.shape(constants) == (3,)
+    if end not in ("low", "high") or not shapes or not (0 < prior < 1 and min(constants) >= 0):
+        raise Refused(f"{where} needs a prior in (0, 1) and three constants that are not negative.")
     c0, c2, c1 = constants
-    if not tail_bound(prior, (c0, c2, c1)) <= bound:
+    return prior, (c0, c2, c1)
+
+
+def _check_tail(end: str, prior: float, constants: tuple[float, float, float], about: Pieces, bound: Fraction) -> None:
+    """The bound holds for the priors of a tail."""
+    if not tail_bound(prior, constants) <= bound:
         raise Refused(f"the tail at the {end} end does not prove the bound at its prior {prior:.6g}.")
+    c0, c2, c1 = constants
     for piece in about.pieces:
         if not highest_constant(piece, (c2, c1), mirrored=end == "high", enough=c0) <= c0:
             raise Refused(f"the constants of the tail at the {end} end do not hold for all reports.")

@@ -26,7 +26,7 @@ Reports are measured in cells, y = N x, so that the knots of a table are whole n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,13 +41,21 @@ if TYPE_CHECKING:
 ONE = Interval(1.0)
 
 
+class Bends(NamedTuple):
+    """Where f has no derivatives: K such that X (1-f)^2, or Y f^2, bends in a report no more than one whose -( )_11 is K."""
+
+    yes: Floats  # X (1-f)^2
+    no: Floats  # Y f^2
+
+
 @dataclass(frozen=True)
 class Enclosure:
     """f and its derivatives in x_1 and x_2, on boxes."""
 
     f: Interval
-    first: tuple[Interval, Interval]
+    first: tuple[Interval, Interval] | None
     second: tuple[Interval, Interval] | None  # None: 0, as for a bilinear f
+    bends: tuple[Bends, Bends] | None = None  # given where the derivatives are not
 
 
 class Forecast(Protocol):
@@ -130,8 +138,8 @@ def needed(forecast: Forecast, slopes: Slopes, boxes: Boxes) -> Measured:
     terms = _hull(alpha_1) * (two.x - mu) + _hull(alpha_2) * (one.x - mu)
     bends = np.stack(
         (
-            bending(density.bend_in_report(two, given.first[0], given.second and given.second[0]), y1, n),
-            bending(density.bend_in_report(one, given.first[1], given.second and given.second[1]), y2, n),
+            bending(density.bend_in_report(two, given, 0), y1, n),
+            bending(density.bend_in_report(one, given, 1), y2, n),
             bending(up(density.bend_in_prior() - 2 * _growth(slopes, boxes).lo), mu, ONE),
         ),
         axis=1,
@@ -194,17 +202,24 @@ class Density:
         omniscient = np.maximum(down(down(self.yes.lo * self.no.lo) / low.hi), 0.0)
         return up((self.p * self.wrong.squared() + self.q * self.f.squared()).hi - omniscient)
 
-    def bend_in_report(self, other: Reports, first: Interval, second: Interval | None) -> Floats:
+    def bend_in_report(self, other: Reports, given: Enclosure, agent: int) -> Floats:
         """At least -A_11, where the other agent reports x:
 
         4 f_1 (x (1-f)/mu + (1-x) f/nu) - 2 c f_1^2 - 2 mu nu x^2 (1-x)^2/d^3 + 2 f_11 (p (1-f) - q f).
         """
-        four = first.scaled(4.0) * (other.x / self.mu * self.wrong + other.rest / self.nu * self.f)
         with np.errstate(over="ignore"):
             concave = (other.x * other.rest).squared() * self.mu * self.nu / (self.d.squared() * self.d)
-        convex = (self.p + self.q) * first.squared() + Interval(np.where(self.d.lo > 0, concave.lo, 0.0))
+        convex = Interval(np.where(self.d.lo > 0, concave.lo, 0.0))
+        if given.first is None:
+            assert given.bends is not None
+            yes, no = (Interval(bend) for bend in given.bends[agent])
+            return up((yes / self.mu + no / self.nu).hi - 2 * np.maximum(convex.lo, 0.0))
+        first = given.first[agent]
+        four = first.scaled(4.0) * (other.x / self.mu * self.wrong + other.rest / self.nu * self.f)
+        convex = (self.p + self.q) * first.squared() + convex
         bend = up(four.hi - 2 * np.maximum(convex.lo, 0.0))
-        if second is not None:
+        if given.second is not None:
+            second = given.second[agent]
             bend = up(bend + (second.scaled(2.0) * (self.p * self.wrong - self.q * self.f)).hi)
         return bend
 

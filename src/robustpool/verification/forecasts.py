@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .dual import Enclosure
+from .dual import Enclosure, Forecast
 from .intervals import TINY, Interval, down, up
-from .mixtures import grid_forecast
+from .mean_forecasts import MEAN_KINDS, read_mean_forecast
+from .mixtures import grid_forecast, rational
 from .refusal import Refused
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class PriorEstimate:
 class Pieces:
     """An aggregator as its smooth pieces, and the symmetries that it has exactly."""
 
-    pieces: tuple[Grid | PriorEstimate, ...]
+    pieces: tuple[Forecast, ...]
     exchangeable: bool  # f(x_1, x_2) = f(x_2, x_1)
     mirrored: bool  # f(1 - x_1, 1 - x_2) = 1 - f(x_1, x_2)
 
@@ -141,9 +142,12 @@ def read_pieces(aggregator: dict[str, Any]) -> Pieces:
     kind = aggregator.get("kind")
     try:
         if kind == "grid":
+            grid_forecast(aggregator["values"], 2)  # refuses what is no table of forecasts
             return _grid(np.array(aggregator["values"], dtype=np.float64))
         if kind == "prior-estimate":
             return _prior_estimate([(piece["kappa"], piece["delta"], piece["side"]) for piece in aggregator["pieces"]])
+        if kind in MEAN_KINDS:
+            return Pieces((read_mean_forecast(aggregator),), exchangeable=True, mirrored=kind != "geometric-mean")
     except (KeyError, TypeError, ValueError) as error:
         raise Refused(f"the aggregator cannot be read: {error}.") from None
     raise Refused(f"an aggregator of kind {kind!r} is not known to the check of two agents.")
@@ -161,7 +165,7 @@ def _grid(values: Floats) -> Pieces:
 
 
 def _prior_estimate(given: list[tuple[str, str, str]]) -> Pieces:
-    pieces = {side: (Fraction(kappa), Fraction(delta)) for kappa, delta, side in given}
+    pieces = {side: (rational(kappa, "kappa"), rational(delta, "delta")) for kappa, delta, side in given}
     if len(given) != len(pieces) or set(pieces) not in ({"everywhere"}, {"above", "below"}):
         raise Refused(f"the pieces of the aggregator must cover all reports once; they are {given}.")
     for kappa, delta in pieces.values():
@@ -183,7 +187,14 @@ def exact_forecast(aggregator: dict[str, Any]) -> Callable[[tuple[Fraction, ...]
     if aggregator.get("kind") == "grid":
         return grid_forecast(aggregator.get("values"), 2)
     read_pieces(aggregator)  # refuses what is not well formed
-    given = {piece["side"]: (Fraction(piece["kappa"]), Fraction(piece["delta"])) for piece in aggregator["pieces"]}
+    if aggregator["kind"] in MEAN_KINDS:
+        raise Refused(
+            f"the forecasts of the rule {aggregator['kind']} are no fractions; its regret is computed in balls."
+        )
+    given = {
+        piece["side"]: (rational(piece["kappa"], "kappa"), rational(piece["delta"], "delta"))
+        for piece in aggregator["pieces"]
+    }
 
     def forecast(profile: tuple[Fraction, ...]) -> Fraction:
         x1, x2 = profile

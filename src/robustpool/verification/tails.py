@@ -52,6 +52,7 @@ def _needed(forecast: Forecast, growth: tuple[float, float], boxes: Boxes, *, mi
     """The C_0 that is needed on boxes: G = (1-x_1)(1-x_2) f^2 less the rest of the right-hand side, which is bilinear.
 
     -G_11 = (1-x_2)(4 f f_1 - 2 (1-x_1) f_1^2 - 2 (1-x_1) f f_11); in the mirror f_1 stays and f_11 changes its sign.
+    In the mirror G is X (1-f)^2.
     """
     n = Interval(float(forecast.resolution))
     cell = np.stack((boxes.k1, boxes.k2), axis=1)
@@ -67,6 +68,11 @@ def _needed(forecast: Forecast, growth: tuple[float, float], boxes: Boxes, *, mi
     z1, z2 = ((y / n).within(0.0, 1.0) if mirrored else ((n - y) / n).within(0.0, 1.0) for y in (y1, y2))
     bends = []
     for number, (own, other, y) in enumerate(((z1, z2, y1), (z2, z1, y2))):
+        if given.first is None:
+            assert given.bends is not None
+            bend = given.bends[number]
+            bends.append(bending(bend.yes if mirrored else bend.no, y, n))
+            continue
         first = given.first[number]
         half = (f * first).scaled(2.0) - own * first.squared()
         if given.second is not None:

@@ -21,10 +21,23 @@ from ..errors import InputError
 from . import cover, log_odds
 from .finite import check_finite
 from .forecasts import exact_forecast
-from .mixtures import check_at_most, check_lower, check_value, field, rational, read_claim, read_family, read_mixture
+from .mean_forecasts import MEAN_KINDS, regret_ball
+from .mixtures import (
+    LARGEST,
+    check_at_most,
+    check_lower,
+    check_value,
+    field,
+    rational,
+    read_claim,
+    read_family,
+    read_mixture,
+)
 from .refusal import Refused
 
 CERTIFICATE_FORMAT = "robustpool-certificate/1"
+FIELDS = {"format", "claim", "family", "loss", "paradigm", "aggregator", "upper", "lower", "value", "versions", "hash"}
+NOT_READ = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,10 @@ class Verification:
     upper: float | None = None
     lower: float | None = None
     value: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether every claim was proved again."""
+        return self.verified
 
 
 def verify(
@@ -50,6 +67,9 @@ def verify(
         check(data, watch)
     except Refused as refused:
         return Verification(False, str(refused), *(_bound(data, name) for name in ("upper", "lower", "value")))
+    except NOT_READ as error:
+        sentence = f"a claim could not be read ({type(error).__name__}: {str(error)[:80].rstrip('.')})."
+        return Verification(False, sentence, *(_bound(data, name) for name in ("upper", "lower", "value")))
     sentence = "every bound was proved again from the file."
     return Verification(True, sentence, *(_bound(data, name) for name in ("upper", "lower", "value")))
 
@@ -60,6 +80,12 @@ def check(data: dict[str, Any], watch: Callable[[float], None] = lambda _: None)
         raise Refused(f"the format must be {CERTIFICATE_FORMAT!r}; it is {str(data.get('format'))[:60]!r}.")
     if data.get("hash") != content_hash(data):
         raise Refused("the file was changed after it was written: its content does not match its hash.")
+    check_bounds(data, watch)
+    _check_sentence(data)
+
+
+def check_bounds(data: dict[str, Any], watch: Callable[[float], None] = lambda _: None) -> None:
+    """The proofs."""
     if field(field(data, "family", "the certificate"), "kind", "family") == "finite":
         return check_finite(data)
     for name, only in (("loss", "square"), ("paradigm", "additive")):
@@ -67,18 +93,36 @@ def check(data: dict[str, Any], watch: Callable[[float], None] = lambda _: None)
             raise Refused(f"{name} must be {only!r} for conditionally independent agents; it is {data.get(name)!r}.")
     family, aggregator = data["family"], field(data, "aggregator", "the certificate")
     agents, prior_range = read_family(family)
+    if len(family) > 3:
+        raise Refused(
+            "family must have the fields kind, agents and prior_range only: what else it says is not checked."
+        )
     if "value" in data:
         check_value(data["value"], family)
     claim = field(data, "upper", "the certificate")
     bound = rational(field(claim, "bound", "upper"), "upper.bound")
+    if isinstance(claim["bound"], str):
+        raise Refused("upper.bound must be a number; it is text.")
     witness = field(claim, "witness", "upper")
     if field(aggregator, "kind", "aggregator") == "log-odds":
         _check_lower_log_odds(field(data, "lower", "the certificate"), aggregator, agents, prior_range)
         return log_odds.check_upper(aggregator, agents, prior_range, witness, bound)
     if agents != 2:
         raise Refused(f"an aggregator of kind {aggregator['kind']!r} is checked for two agents; there are {agents}.")
-    check_lower(field(data, "lower", "the certificate"), family, exact_forecast(aggregator))
+    if aggregator["kind"] in MEAN_KINDS:
+        _check_lower_mean(field(data, "lower", "the certificate"), aggregator, prior_range)
+    else:
+        check_lower(field(data, "lower", "the certificate"), family, exact_forecast(aggregator))
     return cover.check_upper(aggregator, prior_range, witness, bound, watch)
+
+
+def _check_sentence(data: dict[str, Any]) -> None:
+    """There is nothing in the file that looks like a claim and is none of those that are checked."""
+    if unknown := set(data) - FIELDS:
+        raise Refused(f"the certificate has the field {str(min(unknown, key=str))[:40]!r}, which is not checked.")
+    lower, upper = (field(field(data, name, "the certificate"), "bound", name) for name in ("lower", "upper"))
+    if not str(data.get("claim")).endswith(f" lies between {lower!r} and {upper!r}."):
+        raise Refused(f"the claim must be that the worst-case regret lies between {lower!r} and {upper!r}.")
 
 
 def _check_lower_log_odds(claim: Any, aggregator: dict[str, Any], agents: int, prior_range: Any) -> None:
@@ -93,8 +137,17 @@ def _check_lower_log_odds(claim: Any, aggregator: dict[str, Any], agents: int, p
     check_at_most(bound, exact, "lower", "the rule's expected regret under the mixture")
 
 
+def _check_lower_mean(claim: Any, aggregator: dict[str, Any], prior_range: Any) -> None:
+    """The same for two agents and a forecast that is no fraction."""
+    bound, mixture = read_claim(claim, "lower")
+    regret = regret_ball(aggregator, mixture, prior_range, "lower.mixture")
+    check_at_most(bound, least(regret), "lower", "the rule's expected regret under the mixture")
+
+
 def least(ball: Any) -> Fraction:
     """The lower end of a ball, exactly."""
+    if not ball.is_finite():
+        raise Refused("the rule's regret under the mixture could not be computed.")
     mantissa, exponent = (int(part) for part in ball.lower().man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
 
@@ -117,7 +170,7 @@ def _read(certificate: Any) -> dict[str, Any]:
         return dict(certificate.data)
     name = os.fspath(certificate)
     try:
-        data = json.loads(Path(name).read_text(encoding="utf-8"))
+        data = json.loads(Path(name).read_text(encoding="utf-8"), object_pairs_hook=_once)
     except FileNotFoundError:
         raise InputError(f"the certificate {name!r} does not exist.") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -127,7 +180,18 @@ def _read(certificate: Any) -> dict[str, Any]:
     return data
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are different: of two claims under one name, some programs would show the other one."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"an object in it has a name twice, among {', '.join(sorted(found))[:60]}")
+    return found
+
+
 def _bound(data: Mapping[str, Any], name: str) -> float | None:
+    """A bound as it is shown; None if there is none, or no finite number."""
     claim = data.get(name)
     bound = claim.get("bound") if isinstance(claim, Mapping) else None
-    return float(bound) if isinstance(bound, (int, float)) and not isinstance(bound, bool) else None
+    if isinstance(bound, (int, float)) and not isinstance(bound, bool) and abs(bound) <= LARGEST:
+        return float(bound)
+    return None

@@ -1,0 +1,483 @@
+"""The verifier against forgers: whatever is changed in a certificate, it never accepts a claim that is false."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import subprocess
+import sysconfig
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import robustpool as rp
+from robustpool.aggregators.grid import GridAggregator
+from robustpool.structures.family_file import EXAMPLES
+from robustpool.verification.verify import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from robustpool.certificates.front_door import Progress
+
+PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
+Place = tuple[Any, ...]
+
+
+# ------------------------------------------------------------------------------------------ one small certificate a kind
+
+
+def stop_at_once(progress: Progress) -> None:
+    if progress.certificate is not None:
+        raise KeyboardInterrupt
+
+
+def small(aggregator: Any, prior_range: tuple[float, float]) -> rp.Certificate:
+    family = rp.ConditionallyIndependent(2, None, None, prior_range)
+    return rp.certify(aggregator, family, tolerance=1e-2, progress=stop_at_once)
+
+
+ROUGH = GridAggregator(np.array([[0.1, 0.3], [0.6, 0.9]]))
+MAKERS: dict[str, Callable[[], rp.Certificate]] = {
+    "theorem": lambda: rp.certify("minimax"),
+    "slopes": lambda: small("log-odds:alpha=0.6", (0.0, 1.0)),
+    "shifted slopes": lambda: small("bordley:prior=0.4", (0.45, 0.6)),
+    "mean": lambda: small("mean", (0.3, 0.33)),
+    "low tail": lambda: small("mean", (0.0, 0.01)),
+    "table": lambda: small(ROUGH, (0.3, 0.32)),
+    "high tail": lambda: small(ROUGH, (0.995, 1.0)),
+    "prior estimate": lambda: small("arieli-tuned", (0.4, 0.42)),
+    "geometric mean": lambda: small("geometric-mean", (0.4, 0.42)),
+    "function of the mean": lambda: small("karmarkar", (0.4, 0.42)),
+    "finite": lambda: rp.certify("mean", EXAMPLES / "weather-unknown.json"),
+}
+
+
+@pytest.fixture(scope="module", params=list(MAKERS))
+def original(request: pytest.FixtureRequest) -> dict[str, Any]:
+    data = json.loads(json.dumps(MAKERS[request.param]().data))  # as it comes from a file
+    verdict = rp.verify(data)
+    assert verdict.verified, verdict.sentence
+    assert verdict.upper == data["upper"]["bound"]
+    assert verdict.lower == data["lower"]["bound"]
+    return dict(data)
+
+
+def leaves(data: Any, at: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every number and every text, with the way to it."""
+    if isinstance(data, (dict, list)):
+        for key, part in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from leaves(part, (*at, key))
+    else:
+        yield at, data
+
+
+def branches(data: Any, at: Place = ()) -> Iterator[Place]:
+    """The way to every object and list, and to what is in them."""
+    if at:
+        yield at
+    if isinstance(data, (dict, list)):
+        for key, part in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from branches(part, (*at, key))
+
+
+def changed(data: dict[str, Any], at: Place, value: Any, *, signed: bool) -> dict[str, Any]:
+    """A copy with another value in one place; ``signed``: with a sentence and a hash that fit."""
+    result = copy.deepcopy(data)
+    place = result
+    for key in at[:-1]:
+        place = place[key]
+    place[at[-1]] = value
+    return sign(result) if signed else result
+
+
+def sign(data: dict[str, Any]) -> dict[str, Any]:
+    try:
+        lower, upper = data["lower"]["bound"], data["upper"]["bound"]
+        data["claim"] = f"The worst-case regret of what is here lies between {lower!r} and {upper!r}."
+    except (KeyError, TypeError):
+        pass
+    data["hash"] = content_hash(data)
+    return data
+
+
+# --------------------------------------------------------------------------------- what a certificate says, in plain floats
+
+
+def plain_function(aggregator: dict[str, Any]) -> Any:
+    """The aggregator of two reports that a certificate is about."""
+    if aggregator["kind"] == "grid":
+        return GridAggregator(np.array(aggregator["values"], dtype=float))
+    if aggregator["kind"] == "geometric-mean":
+        return lambda x: np.sqrt(x.prod(axis=1))
+    if aggregator["kind"] == "karmarkar":
+        a = float(Fraction(aggregator["a"]))
+        return lambda x: x.sum(axis=1) ** a / (x.sum(axis=1) ** a + (2 - x.sum(axis=1)) ** a)
+    if aggregator["kind"] == "log-odds":
+        phi = {name: float(Fraction(x)) for name, x in aggregator["phi"].items() if name != "form"}
+
+        def from_sum(x: Any) -> Any:
+            with np.errstate(all="ignore"):
+                s = (np.log(x) - np.log1p(-x)).sum(axis=1)
+                s = np.clip(np.where(np.isnan(s), 0.0, s), -1e4, 1e4)
+                if "alpha" in phi:
+                    return 1 / (1 + np.exp(-(phi["alpha"] * s - phi["shift"])))
+                return 1 / (1 + np.exp(-s * (phi["a"] + phi["b"] * np.tanh(s / phi["k"]) ** 2)))
+
+        return from_sum
+
+    def from_prior(x: Any) -> Any:
+        total = x.sum(axis=1)
+        m = np.full(len(x), np.nan)
+        for piece in aggregator["pieces"]:
+            side = {"below": total <= 1, "above": total > 1, "everywhere": total >= 0}[piece["side"]]
+            m[side] = float(Fraction(piece["kappa"])) * total[side] + float(Fraction(piece["delta"]))
+        yes, no = x.prod(axis=1) * (1 - m), (1 - x).prod(axis=1) * m
+        return np.divide(yes, yes + no, out=(total > 1).astype(float), where=yes + no > 0)
+
+    return from_prior
+
+
+def regrets(function: Any, prior: Any, low: Any, high: Any) -> Any:
+    """The regret on structures with the reports low and high (structures, 2), from the definition."""
+    total = np.zeros(len(prior))
+    chance = (prior[:, None] - low) / np.maximum(high - low, 1e-300)
+    for first, second in np.ndindex(2, 2):
+        q1, q2 = (np.where(signal, chance[:, i], 1 - chance[:, i]) for i, signal in enumerate((first, second)))
+        x = np.stack([np.where(signal, high[:, i], low[:, i]) for i, signal in enumerate((first, second))], axis=1)
+        yes, no = q1 * q2 * x.prod(axis=1) / prior, q1 * q2 * (1 - x).prod(axis=1) / (1 - prior)
+        g = np.divide(yes, yes + no, out=np.zeros(len(prior)), where=yes + no > 0)
+        total += (yes + no) * (function(x) - g) ** 2
+    return total
+
+
+def check_true(data: dict[str, Any]) -> None:
+    """The claims of a certificate on two conditionally independent agents, against many structures."""
+    function, rng = plain_function(data["aggregator"]), np.random.default_rng(3)
+    start, end = (float(Fraction(x)) for x in data["family"]["prior_range"])
+    prior = rng.uniform(max(start, 1e-6), min(end, 1 - 1e-6), size=4000)
+    low = prior[:, None] * rng.choice([0.0, 1.0, 0.3], size=(4000, 2)) * rng.uniform(0, 1, size=(4000, 2))
+    high = 1 - (1 - prior[:, None]) * rng.choice([0.0, 1.0, 0.99], size=(4000, 2)) * rng.uniform(0, 1, size=(4000, 2))
+    upper = float(data["upper"]["bound"])
+    assert regrets(function, prior, low, high).max() <= upper + 1e-12
+    assert float(data["lower"]["bound"]) <= upper
+    expected = 0.0
+    for entry in data["lower"]["mixture"]:
+        reports = np.array([[float(Fraction(x)) for x in pair] for pair in entry["reports"]])
+        mu = float(Fraction(entry["prior"]))
+        assert start <= mu <= end
+        found = float(regrets(function, np.array([mu]), reports[None, :, 0], reports[None, :, 1])[0])
+        expected += float(Fraction(entry["weight"])) * found
+        assert found <= upper + 1e-12
+    assert float(data["lower"]["bound"]) <= expected + 1e-12
+
+
+FOR_PEOPLE = {"claim", "versions", "hash", "name", "states", "agents", "arithmetic"}
+
+
+def accepted(data: dict[str, Any], at: Place = ()) -> bool:
+    """The verdict; what is accepted has to be true, and no forgery may make the verifier stumble.
+
+    Of what is in a certificate on a finite family, nothing but texts, the witness (there is nothing to find) and bounds
+    that say less can be changed in one place only: probabilities sum to 1.
+    """
+    verdict = rp.verify(data)
+    if verdict.verified and data["family"]["kind"] == "finite":
+        assert FOR_PEOPLE & set(at) or at in ((), ("upper", "bound"), ("lower", "bound")) or at[1] == "witness", at
+    elif verdict.verified:
+        check_true(data)
+    assert verdict.sentence.endswith(".")
+    return verdict.verified
+
+
+# ---------------------------------------------------------------------------------------------------------- one change
+
+
+def test_the_claims_are_true(original: dict[str, Any]) -> None:
+    assert accepted(sign(copy.deepcopy(original)))
+
+
+def test_any_change_is_seen(original: dict[str, Any]) -> None:
+    for at, value in leaves(original):
+        other = f"{value}0" if isinstance(value, str) else float(np.nextafter(value, 2))
+        verdict = rp.verify(changed(original, at, other, signed=False))
+        assert not verdict.verified, at
+    for at in branches(original):
+        broken = copy.deepcopy(original)
+        place = broken
+        for key in at[:-1]:
+            place = place[key]
+        del place[at[-1]]
+        assert not rp.verify(broken).verified, at
+
+
+def test_bounds_that_say_more_are_refused(original: dict[str, Any]) -> None:
+    lower, upper = original["lower"]["bound"], original["upper"]["bound"]
+    assert not accepted(changed(original, ("upper", "bound"), lower - 1e-9, signed=True))
+    assert not accepted(changed(original, ("lower", "bound"), upper + 1e-9, signed=True))
+    assert not accepted(changed(original, ("lower", "bound"), lower + 1e-9, signed=True))
+    if "value" in original:
+        value = original["value"]["bound"]
+        assert not accepted(changed(original, ("value", "bound"), value + 1e-9, signed=True))
+    assert accepted(changed(original, ("upper", "bound"), upper + 0.01, signed=True))
+    assert accepted(changed(original, ("lower", "bound"), lower - 0.01, signed=True))
+
+
+def other_values(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        smaller = [str(Fraction(value) * Fraction(9, 10))] if re.fullmatch(r"\d+/\d+", value) else []
+        return ["7/5", "-1/9", "1/0", "", "nan", *smaller]
+    return [other for other in (value * 0.5, value + 0.25, -value, 1e300) if other != value]
+
+
+def test_what_is_changed_grossly_proves_nothing_false(original: dict[str, Any]) -> None:
+    """Every leaf, with a hash that fits: refused, or still true (a slope may have had room)."""
+    rng = np.random.default_rng(5)
+    for at, value in leaves(original):
+        others = other_values(value)
+        for number in rng.choice(len(others), size=1 if "slopes" in at else min(3, len(others)), replace=False):
+            accepted(changed(original, at, others[number], signed=True), at)
+
+
+@pytest.mark.slow
+def test_whatever_is_changed_grossly_proves_nothing_false(original: dict[str, Any]) -> None:
+    for at, value in leaves(original):
+        for other in other_values(value):
+            accepted(changed(original, at, other, signed=True), at)
+
+
+ODD: list[Any] = [
+    None,
+    True,
+    False,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    10**400,
+    -1,
+    "x",
+    [],
+    {},
+    [[]],
+    [1, "2"],
+]
+
+
+def test_oddities_are_refused_with_a_sentence(original: dict[str, Any]) -> None:
+    """In every place something that does not belong there: never an exception, never anything false."""
+    rng = np.random.default_rng(4)
+    for at in branches(original):
+        for number in rng.choice(len(ODD), size=2, replace=False):
+            accepted(changed(original, at, ODD[number], signed=True), at)
+
+
+# ------------------------------------------------------------------------------------------------------------- forgeries
+
+
+@pytest.fixture
+def mean() -> dict[str, Any]:
+    return dict(json.loads(json.dumps(small("mean", (0.3, 0.33)).data)))
+
+
+KNOWS_NOTHING = [{"weight": "1", "prior": "1/2", "reports": [["1/2", "1/2"], ["1/2", "1/2"]]}]
+
+
+def refusal(data: dict[str, Any]) -> str:
+    verdict = rp.verify(sign(data))
+    assert not verdict.verified
+    return verdict.sentence
+
+
+def test_a_single_prior_is_not_covered_by_nothing(mean: dict[str, Any]) -> None:
+    """This one passed once: where a range is a single prior, no interval was asked for."""
+    mean["family"]["prior_range"] = [0.5, 0.5]
+    mean["lower"] = {"bound": 0, "mixture": KNOWS_NOTHING}
+    mean["upper"] = {"bound": 0.0, "arithmetic": "none", "witness": {"kind": "dual", "tails": {}, "intervals": []}}
+    mean.pop("value", None)
+    assert "priors from 0.5 to 0.5 are not covered" in refusal(mean)
+
+
+@pytest.mark.parametrize("prior_range", [[0.29, 0.33], [0.3, 0.34], [0, 0.33], [0.3, 1], ["1/4", "1/3"], [0.36, 0.7]])
+def test_priors_that_are_not_covered(mean: dict[str, Any], prior_range: list[Any]) -> None:
+    mean["family"]["prior_range"] = prior_range
+    mean["lower"]["mixture"] = [{"weight": 1, "prior": 0.32, "reports": [[0.32, 0.32], [0.32, 0.32]]}]
+    mean["lower"]["bound"] = 0.0
+    mean.pop("value", None)
+    if prior_range == [0.36, 0.7]:
+        mean["lower"]["mixture"] = KNOWS_NOTHING
+    assert "are not covered" in refusal(mean)
+
+
+def test_a_gap_between_two_intervals(mean: dict[str, Any]) -> None:
+    (entry,) = mean["upper"]["witness"]["intervals"]
+    left, right = copy.deepcopy(entry), copy.deepcopy(entry)
+    left["priors"][1], right["priors"][0] = 0.319, 0.321
+    mean["upper"]["witness"]["intervals"] = [left, right]
+    assert "0.319 to 0.33 are not covered" in refusal(mean)
+    right["priors"][0] = 0.31  # they may overlap; but the slopes are then others than those that were found
+    mean["upper"]["bound"] = 0.2
+    assert rp.verify(sign(mean)).verified
+    mean["upper"]["witness"]["intervals"] = [right, left]
+    assert "not in order" in refusal(mean)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("priors", [0.33, 0.3]),
+        ("priors", [0.3, 0.3]),
+        ("priors", [0.0, 0.33]),
+        ("priors", [0.3, 1.0]),
+        ("priors", [0.3, 0.32, 0.33]),
+        ("priors", ["0.3", 0.33]),
+        ("priors", [True, 0.33]),
+        ("knots", [0.0, 1.0, 0.5]),
+        ("knots", [0.0, 0.5]),
+        ("knots", [0.5, 1.0]),
+        ("knots", [0.0, 0.5, 0.5, 1.0]),
+        ("knots", [0.0, 0.5, 1.0, 2.0]),
+        ("knots", [0.0, float("nan"), 1.0]),
+        ("knots", [[0.0, 1.0]]),
+        ("knots", 3),
+        ("slopes", [[0.0, 0.0]]),
+        ("slopes", [[0.0, 0.0], [0.0]]),
+        ("slopes", [[0.0, 0.0], ["0.0", 0.0]]),
+        ("slopes", [[float("inf"), 0.0], [0.0, 0.0]]),
+        ("slopes", None),
+    ],
+)
+def test_intervals_that_are_not_well_formed(mean: dict[str, Any], key: str, value: Any) -> None:
+    mean["upper"]["witness"]["intervals"][0][key] = value
+    mean["upper"]["bound"] = 0.9
+    assert f"upper.witness.intervals[0].{key}" in refusal(mean)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        {"prior": 0.02, "constants": [0.0, float("nan"), 0.1]},
+        {"prior": 0.02, "constants": [0.0, 0.1, -0.1]},
+        {"prior": 0.02, "constants": [0.0, 0.1]},
+        {"prior": 0.0, "constants": [0.0, 0.1, 0.1]},
+        {"prior": 1.0, "constants": [0.0, 0.1, 0.1]},
+        {"prior": "1/50", "constants": [0.0, 0.1, 0.1]},
+        {"prior": 0.02},
+        "0.02",
+    ],
+)
+def test_tails_that_are_not_well_formed(mean: dict[str, Any], tail: Any) -> None:
+    mean["upper"]["witness"]["tails"]["low"] = tail
+    mean["upper"]["bound"] = 0.9
+    assert "upper.witness.tails.low" in refusal(mean)
+
+
+def test_a_tail_too_far_or_too_flat() -> None:
+    data = json.loads(json.dumps(small("mean", (0.0, 0.016)).data))
+    tail = data["upper"]["witness"]["tails"]["low"]
+    good = copy.deepcopy(tail)
+    tail["prior"] = 0.2
+    assert "does not prove the bound at its prior 0.2" in refusal(data)
+    tail.update(prior=good["prior"], constants=[0.0, 0.0, 0.0])
+    assert "do not hold for all reports" in refusal(data)
+    data["upper"]["witness"]["tails"] = {"middle": good}
+    assert "upper.witness.tails.middle" in refusal(data)
+
+
+def test_a_symmetry_that_is_not_there(mean: dict[str, Any]) -> None:
+    """Whether agents can be exchanged, or the mirror shows the same, is seen in the table, not claimed."""
+    mean["aggregator"]["values"] = [[0.0, 0.5], [0.5000000000000001, 1.0]]
+    mean["lower"]["bound"] = 0.0
+    assert "slopes do not fit the knots" in refusal(mean)
+    whole = json.loads(json.dumps(rp.certify("mean", tolerance=1e-2, progress=stop_at_once).data))
+    assert whole["upper"]["witness"]["intervals"][-1]["priors"][1] == 0.5
+    whole["aggregator"]["values"] = [[0.0, 0.5], [0.5, 0.9999999999999999]]
+    whole["lower"]["bound"] = 0.0
+    assert "priors from 0.5 to 1 are not covered" in refusal(whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"claim": "The worst-case regret of the mean lies between 0.0 and 0.001."}, "the claim must be"),
+        ({"also": {"bound": 0.0}}, "has the field 'also', which is not checked"),
+        ({"format": "robustpool-certificate/2"}, "the format must be"),
+        ({"loss": "log"}, "loss must be 'square'"),
+        ({"paradigm": "ratio"}, "paradigm must be 'additive'"),
+        ({"family": []}, "family must be an object with the field 'kind'"),
+        ({"aggregator": {"kind": "python"}}, "of kind 'python' is not known"),
+        ({"aggregator": {"kind": "grid", "values": [["0", 0.5], [0.5, 1]]}}, "must be a forecast"),
+        ({"aggregator": {"kind": "grid", "values": [[False, 0.5], [0.5, True]]}}, "must be a forecast"),
+        ({"aggregator": {"kind": "grid", "values": [[0, 0.5], [0.5, 1.1]]}}, "must be a forecast"),
+    ],
+)
+def test_other_claims(mean: dict[str, Any], change: dict[str, Any], sentence: str) -> None:
+    mean.update(change)
+    mean["hash"] = content_hash(mean)
+    verdict = rp.verify(mean)
+    assert not verdict.verified
+    assert sentence in verdict.sentence
+
+
+def test_a_family_says_nothing_that_is_not_checked(mean: dict[str, Any]) -> None:
+    mean["family"]["signals"] = 2
+    assert "kind, agents and prior_range only" in refusal(mean)
+    mean["family"] = {"kind": "conditionally-independent", "agents": 3, "prior_range": [0.3, 0.33]}
+    mean.pop("value", None)
+    assert "is checked for two agents; there are 3" in refusal(mean)
+
+
+# ------------------------------------------------------------------------------------------------------ the command line
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+
+
+def test_certify_and_verify_at_the_command_line(tmp_path: Path) -> None:
+    done = run(
+        *("certify", "mean", "--prior-range", "0.45", "0.5", "--tolerance", "1e-2", "--out", "mean.json", "--json"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert {"upper", "lower", "arithmetic", "seconds", "output"} <= set(made)
+    assert made["lower"] <= 0.0625 <= made["upper"] <= 0.0726
+    assert made["output"] == "mean.json"
+    assert "interval arithmetic" in made["arithmetic"]
+
+    done = run("verify", "mean.json", "--json", cwd=tmp_path)
+    verdict = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert (verdict["verified"], verdict["upper"], verdict["lower"]) == (True, made["upper"], made["lower"])
+
+    data = json.loads((tmp_path / "mean.json").read_text())
+    data["upper"]["bound"] = 0.0625 - 1e-9
+    (tmp_path / "forged.json").write_text(json.dumps(sign(data)))
+    done = run("verify", "forged.json", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["verified"]) == (1, False)
+    assert "do not prove the bound" in json.loads(done.stdout)["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("no JSON", "cannot be read"),
+        ("[1, 2]", "must hold a JSON object"),
+        ('{"upper": {"bound": 0.1, "bound": 0.2}}', "has a name twice, among bound"),
+    ],
+)
+def test_a_file_that_is_no_certificate(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(rp.InputError, match=sentence):
+        rp.verify(tmp_path / "file.json")
+
+
+def test_the_command_line_says_what_is_no_certificate(tmp_path: Path) -> None:
+    (tmp_path / "file.json").write_text("no JSON")
+    done = run("verify", "file.json", "--json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "the certificate 'file.json' cannot be read" in done.stderr
