@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..verification.tails import highest_constant, tail_bound
-from .dual import Problem, Proved, halves, prove_interval
+from .dual import Problem, Proved, Split, halves, needs_split, prove_interval, prove_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from ..verification.dual import Slopes
 
     Floats = NDArray[np.float64]
     Polish = Callable[[float, Floats], float]
@@ -91,16 +93,23 @@ def cover(
         if not heap or -heap[0][0] <= goal:
             return
         _, _, worst = heapq.heappop(heap)
-        parts = halves(worst.slopes.priors)
-        if polish is not None and worst.least > goal:
-            found = max(found, polish(sum(worst.slopes.priors) / 2, worst.contacts))
-            goal = max(goal, found + tolerance)
+        parts = halves(worst.priors)
+        if worst.least > goal:
+            middle = sum(worst.priors) / 2
+            if polish is not None:
+                found = max(found, polish(middle, np.unique(worst.contacts.reports)))
+                goal = max(goal, found + tolerance)
+            if not isinstance(worst.slopes, Split) and needs_split(problem, worst.knots, middle, goal):
+                proved = prove_split(problem, worst.priors, goal, tolerance, worst.knots)
+                if proved.bound <= goal:
+                    heapq.heappush(heap, (-proved.bound, worst.priors[0], proved))
+                    continue
         if parts is None:
             final.append(worst)
             goal = max(goal, worst.bound)  # no interval needs to be better than the worst one
             continue
         for priors in parts:
-            proved = prove_interval(problem, priors, goal, tolerance, worst.slopes.knots)
+            proved = prove_interval(problem, priors, goal, tolerance, worst.knots)
             heapq.heappush(heap, (-proved.bound, priors[0], proved))
 
 
@@ -114,19 +123,23 @@ def _edges(low: float, high: float) -> list[float]:
 
 def _witness(tails: dict[str, Tail], intervals: list[Proved], problem: Problem) -> dict[str, Any]:
     """The plain data that `robustpool.verification.cover` reads."""
-    ordered = sorted((proved.slopes for proved in intervals), key=lambda slopes: slopes.priors)
+    ordered = sorted(intervals, key=lambda proved: proved.priors)
     return {
         "kind": "dual",
         "tails": {end: {"prior": tail.prior, "constants": list(tail.constants)} for end, tail in tails.items()},
         "intervals": [
-            {
-                "priors": list(slopes.priors),
-                "knots": slopes.knots.tolist(),
-                "slopes": (slopes.values[0] if problem.symmetric else slopes.values).tolist(),
-            }
-            for slopes in ordered
+            {"priors": list(proved.priors), **_slopes_data(proved.slopes, symmetric=problem.symmetric)}
+            for proved in ordered
         ],
     }
+
+
+def _slopes_data(slopes: Slopes | Split, *, symmetric: bool) -> dict[str, Any]:
+    if isinstance(slopes, Split):
+        parts = [_slopes_data(part, symmetric=False) for part in slopes.parts]
+        return {"end": ("low", "high")[slopes.end], "at": slopes.at, "parts": parts}
+    shared = symmetric and slopes.ranges is None
+    return {"knots": slopes.knots.tolist(), "slopes": (slopes.values[0] if shared else slopes.values).tolist()}
 
 
 def find_tail(problem: Problem, goal: float, *, mirrored: bool) -> Tail:

@@ -12,7 +12,9 @@ docs/derivations/dual-certificate.md has the mathematics; `robustpool.verificati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil, floor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Formula = Callable[[Floats, Floats], Floats]
+    Ranges = tuple[tuple[float, float], tuple[float, float]]
 
 PLACES = 5  # in an interval of priors, where the programme asks for the inequality
 ROUNDS = 8  # of new knots, before an interval is halved
+DEPTH = 10  # of splits by the first agent's reports
 NARROWEST = 1e-7  # relative to the prior; an interval is not halved below that
 
 
@@ -60,10 +64,29 @@ class Problem:
 class Proved:
     """Slopes on an interval of priors, and the bound that the verifier's arithmetic proves with them."""
 
-    slopes: Slopes = field(repr=False)
+    slopes: Slopes | Split = field(repr=False)
+    priors: tuple[float, float]
     bound: float
     least: float  # what the linear programme needs
-    contacts: Floats = field(repr=False)  # the reports where it binds most
+    contacts: Contacts = field(repr=False)
+    knots: Floats = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Slopes for two kinds of structures: the first agent's low (0) or high (1) report lies below a number, or above."""
+
+    end: int
+    at: float  # in cells
+    parts: tuple[Slopes | Split, Slopes | Split]
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The pairs of reports where the programme binds, with their probabilities: the structure that it thinks of."""
+
+    reports: Floats  # (pairs, 2)
+    chances: Floats
 
 
 def regret_density(mu: float, x1: Floats, x2: Floats, f: Floats) -> Floats:
@@ -75,20 +98,25 @@ def regret_density(mu: float, x1: Floats, x2: Floats, f: Floats) -> Floats:
 
 
 def prove_interval(
-    problem: Problem, priors: tuple[float, float], goal: float, slack: float, knots: Floats | None = None
+    problem: Problem,
+    priors: tuple[float, float],
+    goal: float,
+    slack: float,
+    knots: Floats | None = None,
+    ranges: Ranges | None = None,
 ) -> Proved:
     """Look for slopes that prove ``goal`` on an interval of priors; return the best there was."""
     knots = problem.knots if knots is None else knots
     best: Proved | None = None
     for _ in range(ROUNDS):
-        slopes, least, contacts = best_slopes(problem, knots, priors)
+        slopes, least, contacts = best_slopes(problem, knots, priors, ranges)
         blamed: list[tuple[Floats, Floats]] = []
         bound = max(
             highest_needed(piece.forecast, slopes, symmetric=problem.symmetric, enough=goal, slack=slack, blamed=blamed)
             for piece in problem.pieces
         )
         if best is None or bound < best.bound:
-            best = Proved(slopes, bound, least, contacts)
+            best = Proved(slopes, priors, bound, least, contacts, knots)
         if bound <= goal or least > goal:
             break
         knots = _with_knots(knots, np.concatenate([y for pair in blamed for y in pair]))
@@ -96,13 +124,80 @@ def prove_interval(
     return best
 
 
-def best_slopes(problem: Problem, knots: Floats, priors: tuple[float, float]) -> tuple[Slopes, float, Floats]:
-    """The slopes with the least V at the knots, this V, and the reports with the largest multipliers."""
+def prove_split(
+    problem: Problem,
+    priors: tuple[float, float],
+    goal: float,
+    slack: float,
+    knots: Floats,
+    ranges: Ranges | None = None,
+    depth: int = DEPTH,
+) -> Proved:
+    """The same where one set of slopes cannot do: it has to allow for joint distributions of reports that are no products.
+
+    Some structure with two signals for the first agent is worst, so it is enough to look at these, and to split them by
+    where her low and her high report lie. The smaller the ranges, the nearer to a product.
+    """
+    n, each = problem.resolution, replace(problem, symmetric=False)
+    if ranges is None:
+        ranges = (0.0, float(ceil(n * Fraction(priors[1])))), (float(floor(n * Fraction(priors[0]))), float(n))
+    proved = prove_interval(each, priors, goal, slack, knots, ranges)
+    cut = _cut(proved.contacts, ranges, n, sum(priors) / 2) if proved.bound > goal and depth else None
+    if cut is None:
+        return proved
+    end, at = cut
+    finer = np.union1d(proved.knots, [at])
+    parts = [
+        prove_split(problem, priors, goal, slack, finer, half, depth - 1) for half in _halved_range(ranges, end, at)
+    ]
+    split = Split(end, at, (parts[0].slopes, parts[1].slopes))
+    worst = max(parts, key=lambda part: part.bound)
+    return Proved(split, priors, worst.bound, max(part.least for part in parts), worst.contacts, finer)
+
+
+def needs_split(problem: Problem, knots: Floats, prior: float, goal: float) -> bool:
+    """Whether one set of slopes cannot prove the goal, however narrow the interval around a prior."""
+    _, least, _ = best_slopes(problem, knots, (prior, prior * (1 + 1e-9)))
+    return least > goal
+
+
+def _cut(contacts: Contacts, ranges: Ranges, n: int, prior: float) -> tuple[int, float] | None:
+    """Where to split: the low or the high reports of the first agent, whichever are further spread, in their middle."""
+    x, chance = contacts.reports[:, 0], contacts.chances
+    best, cut = 0.0, None
+    for end, side in enumerate((x <= prior, x >= prior)):
+        low, high = ranges[end]
+        inside = side & (x * n >= low) & (x * n <= high)
+        mass = chance[inside].sum()
+        if mass <= 0:
+            continue
+        mean = float(chance[inside] @ x[inside] / mass)
+        spread = float(chance[inside] @ np.abs(x[inside] - mean))
+        at = round(mean * n * 64) / 64
+        if spread > best and low < at < high:
+            best, cut = spread, (end, at)
+    return cut
+
+
+def _halved_range(ranges: Ranges, end: int, at: float) -> tuple[Ranges, Ranges]:
+    low, high = ranges
+    if end == 0:
+        return ((low[0], at), high), ((at, low[1]), high)
+    return (low, (high[0], at)), (low, (at, high[1]))
+
+
+def best_slopes(
+    problem: Problem, knots: Floats, priors: tuple[float, float], ranges: Ranges | None = None
+) -> tuple[Slopes, float, Contacts]:
+    """The slopes with the least V at the knots, this V, and where the programme binds."""
     import clarabel
     import scipy.sparse as sp
 
     n, x = len(knots), knots / problem.resolution
     i, j = np.triu_indices(n) if problem.symmetric else (k.ravel() for k in np.indices((n, n)))
+    if ranges is not None:
+        inside = np.logical_or.reduce([(knots[i] >= low) & (knots[i] <= high) for low, high in ranges])
+        i, j = i[inside], j[inside]
     agent_2 = 0 if problem.symmetric else 2 * n  # where the second agent's slopes stand
     size = (2 if problem.symmetric else 4) * n + 1
     blocks, right, pairs = [], [], []
@@ -134,9 +229,10 @@ def best_slopes(problem: Problem, knots: Floats, priors: tuple[float, float]) ->
         raise SolverError(f"the linear programme for the slopes between the priors {priors} has no finite solution.")
     values = solution[:-1].reshape(-1, 2, n)
     values = np.array([[_rounded(end) for end in agent] for agent in values])
-    binding = np.array(solved.z) > 1e-4  # the multipliers are probabilities of pairs of reports
-    slopes = Slopes(priors, knots, values[[0, 0]] if problem.symmetric else values)
-    return slopes, float(solution[-1]), np.unique(np.concatenate(pairs)[binding])
+    chances = np.array(solved.z)  # the multipliers are probabilities of pairs of reports
+    binding = chances > 1e-4
+    slopes = Slopes(priors, knots, values[[0, 0]] if problem.symmetric else values, ranges)
+    return slopes, float(solution[-1]), Contacts(np.concatenate(pairs)[binding], chances[binding])
 
 
 def _rounded(values: Floats) -> Floats:

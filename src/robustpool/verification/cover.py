@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,39 +40,81 @@ def check_upper(
     tails, entries = field(witness, "tails", "upper.witness"), field(witness, "intervals", "upper.witness")
     if not isinstance(tails, dict) or not isinstance(entries, list):
         raise Refused("the witness of the upper bound must have tails by their ends and a list of intervals.")
-    intervals = [_slopes(entry, about, f"upper.witness.intervals[{i}]") for i, entry in enumerate(entries)]
+    intervals = [_interval(entry, about, f"upper.witness.intervals[{i}]") for i, entry in enumerate(entries)]
     read = {end: _tail(end, tail) for end, tail in tails.items()}
     _check_cover({end: prior for end, (prior, _) in read.items()}, intervals, about, prior_range)
     for end, (prior, constants) in read.items():
         _check_tail(end, prior, constants, about, bound)
-    for number, slopes in enumerate(intervals):
+    for number, slopes in enumerate(slopes for _, parts in intervals for slopes in parts):
         for piece in about.pieces:
-            if not highest_needed(piece, slopes, symmetric=about.exchangeable, enough=double) <= double:
+            symmetric = about.exchangeable and slopes.ranges is None
+            if not highest_needed(piece, slopes, symmetric=symmetric, enough=double) <= double:
                 low, high = slopes.priors
                 raise Refused(
                     f"the slopes for the priors from {low:.6g} to {high:.6g} do not prove the bound {double:.12g}."
                 )
-        watch((number + 1) / len(intervals))
+        watch((number + 1) / sum(len(parts) for _, parts in intervals))
 
 
-def _slopes(entry: Any, about: Pieces, where: str) -> Slopes:
-    """One interval of the witness: {"priors", "knots", "slopes"}; agents that can be exchanged share their slopes."""
-    priors, knots, values = (
-        np.array(_doubles(field(entry, name, where), f"{where}.{name}"), dtype=np.float64)
-        for name in ("priors", "knots", "slopes")
-    )
-    n = about.pieces[0].resolution
+Ends = tuple[float, float]
+Interval = tuple[Ends, list[Slopes]]  # priors, and slopes that together are for all structures with these
+
+
+def _interval(entry: Any, about: Pieces, where: str) -> Interval:
+    """One interval of the witness: {"priors"} and either {"knots", "slopes"} or a split, see `_split`."""
+    priors = np.array(_doubles(field(entry, "priors", where), f"{where}.priors"), dtype=np.float64)
     if priors.shape != (2,) or not 0 < priors[0] < priors[1] < 1:
         raise Refused(f"{where}.priors must be two numbers in (0, 1), the lower first; it is {entry['priors']}.")
+    low, high = float(priors[0]), float(priors[1])
+    if "parts" not in entry:
+        return (low, high), [_slopes(entry, (low, high), None, about, where)]
+    n = about.pieces[0].resolution
+    ranges = ((0.0, float(ceil(n * Fraction(high)))), (float(floor(n * Fraction(low))), float(n)))
+    return (low, high), _split(entry, (low, high), ranges, about, where)
+
+
+def _split(entry: Any, priors: Ends, ranges: tuple[Ends, Ends], about: Pieces, where: str) -> list[Slopes]:
+    """The leaves of {"end", "at", "parts": [below, above]}: the first agent's low or high report lies below a number, or above.
+
+    The regret is linear in the distribution of her reports, and each distribution with the mean mu is a mixture of such on
+    two reports, low <= mu <= high. So it is enough that each pair (low, high) belongs to some leaf.
+    """
+    if not isinstance(entry, dict) or "parts" not in entry:
+        return [_slopes(entry, priors, ranges, about, where)]
+    end, parts = field(entry, "end", where), entry["parts"]
+    at = _doubles(field(entry, "at", where), f"{where}.at")
+    if end not in ("low", "high") or not isinstance(at, float) or not isinstance(parts, list) or len(parts) != 2:
+        raise Refused(f"{where} must split the low or the high reports at a number, into two parts.")
+    low, high = ranges
+    if end == "low":
+        halves = ((low[0], at), high), ((at, low[1]), high)
+    else:
+        halves = (low, (high[0], at)), (low, (at, high[1]))
+    return [
+        leaf
+        for i, (part, half) in enumerate(zip(parts, halves, strict=True))
+        for leaf in _split(part, priors, half, about, f"{where}.parts[{i}]")
+    ]
+
+
+def _slopes(entry: Any, priors: Ends, ranges: tuple[Ends, Ends] | None, about: Pieces, where: str) -> Slopes:
+    """{"knots", "slopes"}; agents that can be exchanged share their slopes, unless the first one's reports are split."""
+    knots, values = (
+        np.array(_doubles(field(entry, name, where), f"{where}.{name}"), dtype=np.float64)
+        for name in ("knots", "slopes")
+    )
+    n = about.pieces[0].resolution
     if knots.ndim != 1 or not (np.diff(knots) > 0).all() or not np.isin(np.arange(n + 1.0), knots).all():
         raise Refused(f"{where}.knots must grow and include 0, 1, ..., {n}.")
     if knots[0] != 0 or knots[-1] != n:
         raise Refused(f"{where}.knots must go from 0 to {n}.")
-    if about.exchangeable:
+    if ranges is not None and not np.isin([end for pair in ranges for end in pair], knots).all():
+        raise Refused(f"{where}.knots must include the ends of the ranges that the splits leave, {ranges}.")
+    if about.exchangeable and ranges is None:
         values = np.stack((values, values))
     if values.shape != (2, 2, len(knots)):
         raise Refused(f"{where}.slopes do not fit the knots.")
-    return Slopes((float(priors[0]), float(priors[1])), knots, values)
+    return Slopes(priors, knots, values, ranges)
 
 
 def _doubles(value: Any, where: str) -> Any:
@@ -86,7 +129,7 @@ def _doubles(value: Any, where: str) -> Any:
 
 
 def _check_cover(
-    tails: dict[str, float], intervals: list[Slopes], about: Pieces, prior_range: tuple[Fraction, Fraction]
+    tails: dict[str, float], intervals: list[Interval], about: Pieces, prior_range: tuple[Fraction, Fraction]
 ) -> None:
     """All priors of the range lie in a tail or in an interval; half of them, where the mirror has the other half.
 
@@ -95,7 +138,7 @@ def _check_cover(
     low, high = prior_range
     if about.mirrored and low + high == 1:
         high = HALF
-    closed = [(Fraction(first), Fraction(last)) for first, last in (slopes.priors for slopes in intervals)]
+    closed = [(Fraction(first), Fraction(last)) for (first, last), _ in intervals]
     if "low" in tails:
         closed.insert(0, (Fraction(0), Fraction(tails["low"])))
     if "high" in tails:

@@ -75,17 +75,26 @@ class Forecast(Protocol):
 
 @dataclass(frozen=True)
 class Slopes:
-    """alpha_1 and alpha_2 on an interval of priors: values (agent, end of the interval, knot)."""
+    """alpha_1 and alpha_2 on an interval of priors: values (agent, end of the interval, knot).
+
+    They may be meant for some structures only: those in which the first agent's low report lies in one range and her high
+    report in another. Then (*) is needed for her reports from these two ranges.
+    """
 
     priors: tuple[float, float]
     knots: Floats  # in cells: 0 = knots[0] < ... < knots[-1] = N, all whole numbers among them
     values: Floats
+    ranges: tuple[tuple[float, float], tuple[float, float]] | None = None  # of the first agent, between knots
 
 
 def whole(slopes: Slopes, *, symmetric: bool) -> Boxes:
     """The boxes to begin with: all pairs of cells; those with k1 <= k2 if the agents may be exchanged."""
     cells = len(slopes.knots) - 1
     k1, k2 = np.triu_indices(cells) if symmetric else (i.ravel() for i in np.indices((cells, cells)))
+    if slopes.ranges is not None:
+        left, right = slopes.knots[k1], slopes.knots[k1 + 1]
+        inside = np.logical_or.reduce([(low <= left) & (right <= high) for low, high in slopes.ranges])
+        k1, k2 = k1[inside], k2[inside]
     ends = np.stack((slopes.knots[:-1], slopes.knots[1:]), axis=1)
     mu = np.tile(np.array(slopes.priors), (len(k1), 1))
     return Boxes(ends[k1], ends[k2], mu, np.asarray(k1), np.asarray(k2))
