@@ -498,8 +498,9 @@ def random_case(rng: np.random.Generator) -> tuple[Any, tuple[float, float]]:
     return rp.get_rule(str(name).format(rng.uniform(0.3, 0.9))), prior_range
 
 
-def check_random_case(rng: np.random.Generator) -> None:
+def check_random_case(rng: np.random.Generator, *, all_priors: bool = False) -> None:
     aggregator, prior_range = random_case(rng)
+    prior_range = (0.0, 1.0) if all_priors else prior_range
     family = rp.ConditionallyIndependent(2, None, None, prior_range)
     certificate = rp.certify(aggregator, family, tolerance=1e-2, progress=stop_at_once)
     assert certificate.lower <= certificate.upper
@@ -518,6 +519,15 @@ def test_no_structure_is_worse_than_the_bound_of_a_thousand(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(50):
         check_random_case(rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 204))
+def test_no_structure_is_worse_than_the_bound_for_all_priors(seed: int) -> None:
+    """The same with both tails."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        check_random_case(rng, all_priors=True)
 
 
 def test_slopes_that_prove_nothing_are_seen_to() -> None:

@@ -114,19 +114,25 @@ def best_of(
     aggregator: AnyAggregator, points: Floats, loss: Square | Log, prior_range: tuple[float, float]
 ) -> WorstCase:
     """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
+    return max(zoom_in(aggregator, points, loss, prior_range), key=lambda worst: worst.regret)
+
+
+def zoom_in(
+    aggregator: AnyAggregator, points: Floats, loss: Square | Log, prior_range: tuple[float, float]
+) -> list[WorstCase]:
+    """The worst of some structures, and, of a table, what zooming in on the worst few of them finds."""
     values = continuous_regrets(aggregator, points, loss)
     order = np.argsort(-values, kind="stable")
     priors, reports = decode(points[order])
     found = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
     knots = _knots(aggregator)
     if not len(knots):
-        return found
+        return [found]
     apart: list[int] = []
     for k in range(len(order)):
         if len(apart) < ZOOMS and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
             apart.append(k)
-    zoomed = [_zoom(aggregator, knots, float(priors[k]), reports[k], loss, prior_range) for k in apart]
-    return max((found, *zoomed), key=lambda worst: worst.regret)
+    return [found, *(_zoom(aggregator, knots, float(priors[k]), reports[k], loss, prior_range) for k in apart)]
 
 
 def _zoom(

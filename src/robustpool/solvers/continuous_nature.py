@@ -108,13 +108,18 @@ class ContinuousNature:
         low, high = self.family.prior_range
         starts, rng = encode(response.priors[picked], found[picked]), np.random.default_rng(0)
         polished = climb(aggregator, starts, Square(), rng, steps=200, prior_range=(low, high))
-        values = continuous_regrets(aggregator, polished, Square())
-        labels = [_labels(*decode(polished)), _labels(response.priors, found)[best[:MOST_CUTS]]]
+        zoomed = zoom_in(aggregator, polished, Square(), (low, high))
+        structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
+        labels = [
+            _labels(np.array([s.prior for s in structures]), np.array([s.reports for s in structures])),
+            _labels(*decode(polished)),
+            _labels(response.priors, found)[best[:MOST_CUTS]],
+        ]
         if high - low < NARROW:  # one structure a prior is too little to learn from
             more = every_pair(x, f, response.priors[best[:6]])
             worst = np.argsort(-more.values, kind="stable")[:MOST_CUTS]
             labels.append(_labels(more.priors[worst], x[more.found[worst]]))
-        return float(max(values.max(), response.value)), np.concatenate(labels)
+        return max(response.value, *(worst.regret for worst in zoomed)), np.concatenate(labels)
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""
