@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-LARGEST_LOGIT = 21.0  # priors from 1e-9 to 1 - 1e-9
 STARTS = 36
 STEPS = 400
 ZOOMS = 6
@@ -102,7 +101,7 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
 def _search(
     aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Square | Log, rng: np.random.Generator
 ) -> WorstCase:
-    low, high = (_logit(end) for end in family.prior_range)
+    low, high = (_logit(end) for end in _inside(family.prior_range))
     starts = (
         _grid_starts(aggregator, loss, family.prior_range) if family.agents == 2 else _random_starts(family.agents, rng)
     )
@@ -118,7 +117,11 @@ def best_of(
 
 
 def zoom_in(
-    aggregator: AnyAggregator, points: Floats, loss: Square | Log, prior_range: tuple[float, float]
+    aggregator: AnyAggregator,
+    points: Floats,
+    loss: Square | Log,
+    prior_range: tuple[float, float],
+    zooms: int = ZOOMS,
 ) -> list[WorstCase]:
     """The worst of some structures, and, of a table, what zooming in on the worst few of them finds."""
     values = continuous_regrets(aggregator, points, loss)
@@ -130,7 +133,7 @@ def zoom_in(
         return [found]
     apart: list[int] = []
     for k in range(len(order)):
-        if len(apart) < ZOOMS and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
+        if len(apart) < zooms and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
             apart.append(k)
     return [found, *(_zoom(aggregator, knots, float(priors[k]), reports[k], loss, prior_range) for k in apart)]
 
@@ -144,7 +147,7 @@ def _zoom(
     prior_range: tuple[float, float],
 ) -> WorstCase:
     """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
-    low, high = max(prior_range[0], 1e-9), min(prior_range[1], 1 - 1e-9)
+    low, high = _inside(prior_range)
     best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
     while width > 1e-10:
         near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
@@ -163,7 +166,7 @@ def _grid_starts(aggregator: AnyAggregator, loss: Square | Log, prior_range: tup
     """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
     tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
     x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails, _knots(aggregator))))
-    low, high = max(prior_range[0], 1e-9), min(prior_range[1], 1 - 1e-9)
+    low, high = _inside(prior_range)
     priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
     priors = priors[(priors >= low) & (priors <= high)]
     response = best_response(x, tabulated(aggregator, x), priors, loss=loss.name)
@@ -198,7 +201,7 @@ def climb(
     prior_range: tuple[float, float] = (0.0, 1.0),
 ) -> Floats:
     """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
-    low, high = (_logit(end) for end in prior_range)
+    low, high = (_logit(end) for end in _inside(prior_range))
     count, size = points.shape
     step = np.full(count, 0.25)
     values = continuous_regrets(aggregator, points, loss)
@@ -258,9 +261,15 @@ def decode(points: Floats) -> tuple[Floats, Floats]:
 
 
 def _logit(prior: float) -> float:
-    """logit mu, as far as the search goes."""
-    inner = min(max(prior, 1e-300), 1 - 1e-16)
-    return float(np.clip(np.log(inner) - np.log1p(-inner), -LARGEST_LOGIT, LARGEST_LOGIT))
+    """logit mu."""
+    return float(np.log(prior) - np.log1p(-prior))
+
+
+def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
+    """The range without 0 and 1, as far as the search goes: from 1e-9 to 1 - 1e-9, unless it lies beyond."""
+    low, high = prior_range
+    low, high = low or min(1e-9, high / 2), high if high < 1 else max(1 - 1e-9, (1 + low) / 2)
+    return low, high
 
 
 def _clipped(points: Floats, low: float, high: float) -> Floats:

@@ -21,8 +21,8 @@ import numpy as np
 from ..aggregators.grid import GridAggregator
 from ..game.losses import Square
 from ..game.nature import TINY, best_response, every_pair
-from ..game.worst_case import climb, continuous_regrets, decode, encode
-from ..structures.binary_structure import independent_masses, independent_profiles
+from ..game.worst_case import climb, decode, encode, zoom_in
+from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .master_programme import Proposal
 from .natures import NARROW, IndependentNature
 
@@ -108,7 +108,7 @@ class ContinuousNature:
         low, high = self.family.prior_range
         starts, rng = encode(response.priors[picked], found[picked]), np.random.default_rng(0)
         polished = climb(aggregator, starts, Square(), rng, steps=200, prior_range=(low, high))
-        zoomed = zoom_in(aggregator, polished, Square(), (low, high))
+        zoomed = zoom_in(aggregator, polished, Square(), (low, high), zooms=2)
         structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
         labels = [
             _labels(np.array([s.prior for s in structures]), np.array([s.reports for s in structures])),

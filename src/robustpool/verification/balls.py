@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import flint
 from flint import arb
 
+from .mixtures import RATIONAL
 from .refusal import Refused
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def rational(name: str, value: Any) -> Fraction:
     >>> rational("alpha", 0.5), rational("alpha", "1/3")
     (Fraction(1, 2), Fraction(1, 3))
     """
-    if isinstance(value, (int, float, str, Fraction)) and not isinstance(value, bool):
+    plain = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
+    if plain or (isinstance(value, str) and RATIONAL.fullmatch(value)):  # not "1e999999999"
         with suppress(ValueError, OverflowError, ZeroDivisionError):
             return Fraction(value)
     raise Refused(f"{name} must be a finite number or a fraction 'p/q'; it is {value!r}.")
