@@ -86,7 +86,7 @@ class ContinuousNature:
     def fine(self) -> tuple[Floats, Floats]:
         """Reports, the knots among them, and priors for the first look."""
         N = len(self.family.report_grid) - 1
-        steps = N * max(1, round(FINE_REPORTS / N))
+        steps = N * max(2, round(FINE_REPORTS / N))  # the middles between knots as well: the worst reports may be there
         tails = np.array([1e-4, 1e-3, 3e-3])
         reports = np.unique(np.concatenate((np.arange(steps + 1) / steps, tails, 1 - tails)))
         least, most = max(self.family.prior_range[0], TINY), min(self.family.prior_range[1], 1 - TINY)
