@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sysconfig
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ import pytest
 import robustpool as rp
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.structures.family_file import EXAMPLES
-from robustpool.verification.verify import content_hash
+from robustpool.verification.refusal import Refused
+from robustpool.verification.verify import content_hash, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,11 +98,8 @@ def changed(data: dict[str, Any], at: Place, value: Any, *, signed: bool) -> dic
 
 
 def sign(data: dict[str, Any]) -> dict[str, Any]:
-    try:
-        lower, upper = data["lower"]["bound"], data["upper"]["bound"]
-        data["claim"] = f"The worst-case regret of what is here lies between {lower!r} and {upper!r}."
-    except (KeyError, TypeError):
-        pass
+    with suppress(KeyError, TypeError, IndexError, AttributeError, Refused):
+        data["claim"] = sentence(data)
     data["hash"] = content_hash(data)
     return data
 
@@ -400,7 +399,7 @@ def test_a_symmetry_that_is_not_there(mean: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "expected"),
     [
         ({"claim": "The worst-case regret of the mean lies between 0.0 and 0.001."}, "the claim must be"),
         ({"also": {"bound": 0.0}}, "has the field 'also', which is not checked"),
@@ -414,12 +413,12 @@ def test_a_symmetry_that_is_not_there(mean: dict[str, Any]) -> None:
         ({"aggregator": {"kind": "grid", "values": [[0, 0.5], [0.5, 1.1]]}}, "must be a forecast"),
     ],
 )
-def test_other_claims(mean: dict[str, Any], change: dict[str, Any], sentence: str) -> None:
+def test_other_claims(mean: dict[str, Any], change: dict[str, Any], expected: str) -> None:
     mean.update(change)
     mean["hash"] = content_hash(mean)
     verdict = rp.verify(mean)
     assert not verdict.verified
-    assert sentence in verdict.sentence
+    assert expected in verdict.sentence
 
 
 def test_a_family_says_nothing_that_is_not_checked(mean: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..files import write_json
-from ..verification.verify import CERTIFICATE_FORMAT, content_hash
+from ..verification.verify import CERTIFICATE_FORMAT, content_hash, sentence
 
 if TYPE_CHECKING:
     import os
@@ -54,12 +54,11 @@ class Certificate:
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, {self.arithmetic})"
 
 
-def write_certificate(parts: dict[str, Any], about: str) -> Certificate:
+def write_certificate(parts: dict[str, Any]) -> Certificate:
     """Put the parts (family, loss, paradigm, aggregator, upper, lower, value) together, with claim, versions and hash."""
-    upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
     data = {
         "format": CERTIFICATE_FORMAT,
-        "claim": f"The worst-case regret of {about} lies between {lower!r} and {upper!r}.",
+        "claim": sentence(parts),
         **parts,
         "versions": {"robustpool": __version__, "python": platform.python_version()},
     }

@@ -12,7 +12,6 @@ import numpy as np
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, Design, as_aggregator
-from ..aggregators.rules import Rule
 from ..errors import InputError, UnsupportedError
 from ..game.losses import Square
 from ..game.worst_case import best_of, climb, continuous_regrets, encode, worst_case
@@ -24,7 +23,7 @@ from ..structures.information_structure import InformationStructure
 from ..verification.forecasts import exact_forecast, read_pieces
 from ..verification.log_odds import regret_at
 from ..verification.mean_forecasts import MEAN_KINDS, regret_ball
-from ..verification.mixtures import expected_regret
+from ..verification.mixtures import MOST_AGENTS, expected_regret
 from ..verification.refusal import Refused
 from ..verification.verify import least
 from .certificate import Certificate, write_certificate
@@ -114,9 +113,9 @@ def certification(
     if isinstance(family, (str, os.PathLike)):
         family = read_family_file(family)
     if not isinstance(family, ConditionallyIndependent):
-        return _exact(chosen, family, _named(chosen))
+        return _exact(chosen, family)
     _check_design(chosen)
-    return _independent(chosen, family, tolerance, rng, _named(chosen))
+    return _independent(chosen, family, tolerance, rng)
 
 
 def _own_family(chosen: Any) -> ConditionallyIndependent:
@@ -140,23 +139,20 @@ def _check_design(chosen: Any) -> None:
             )
 
 
-def _named(chosen: Any) -> str:
-    if isinstance(chosen, Rule):
-        return f"the rule {chosen.name}"
-    return f"the {chosen.name}" if isinstance(chosen, Design) else "this table"
-
-
-def _exact(chosen: Any, family: Any, named: str) -> Steps:
+def _exact(chosen: Any, family: Any) -> Steps:
     parts = finite_certificate(chosen, family)
-    about = f"{named} on the {len(parts['family']['structures'])} structures of its family"
     upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
-    yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, about))
+    yield Progress(upper, lower, 1, 0, partial(write_certificate, parts))
 
 
-def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float | None, rng: int, named: str) -> Steps:
+def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float | None, rng: int) -> Steps:
     agents, prior_range = family.agents, family.prior_range
     if prior_range[0] == prior_range[1]:
-        raise UnsupportedError("with a single known prior the omniscient's formula can be applied: there is no regret.")
+        raise UnsupportedError(
+            f"a certificate is for a range of priors, not for the single prior {prior_range[0]:g}; widen it a little."
+        )
+    if agents > MOST_AGENTS:
+        raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {agents}.")
     family = ConditionallyIndependent(agents, None, None, prior_range)
     aggregator = describe(chosen, agents)
     found = worst_case(chosen, family, rng=rng)
@@ -167,13 +163,11 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
         "paradigm": "additive",
         "aggregator": aggregator,
     }
-    priors = "" if prior_range == (0.0, 1.0) else f" whose prior lies between {prior_range[0]!r} and {prior_range[1]!r}"
-    about = f"{named} over all structures with {agents} conditionally independent agents{priors}"
     value = _value(chosen, family)
 
     def finish(upper: dict[str, Any], structure: BinaryStructure) -> Certificate:
         lower = _lower(aggregator, structure, family)
-        return write_certificate({**base, "upper": upper, "lower": lower, **value}, about)
+        return write_certificate({**base, "upper": upper, "lower": lower, **value})
 
     if aggregator["kind"] == "log-odds":
         yield from _by_balls(aggregator, family, tolerance or 1e-9, found.regret, found.structure, finish)
@@ -196,7 +190,8 @@ def _by_balls(
             state = next(steps)
         except StopIteration as stop:
             claim = {"bound": stop.value["bound"], "arithmetic": BALLS, "witness": stop.value["witness"]}
-            yield Progress(claim["bound"], found, done, 0, partial(finish, claim, structure))
+            reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
+            yield Progress(claim["bound"], found, done, int(not reached), partial(finish, claim, structure))
             return
         except Refused as refused:
             raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None

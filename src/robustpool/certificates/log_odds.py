@@ -64,6 +64,8 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     >>> phi_of(get_rule("mean"), 2)
     """
     stem, given = rule.name.partition(":")[0], rule.parameters
+    if agents == 1 and stem in ("minimax", "mean", "median", "trimmed-mean"):
+        return _linear(Fraction(1))  # f = x
     if stem == "minimax":
         forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None

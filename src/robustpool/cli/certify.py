@@ -56,7 +56,7 @@ def certify(
     from ..certificates.front_door import certify as prove
     from ..files import check_writable
 
-    target = f"CERT-{_stem(rule)}.json" if out is None else out
+    target = f"CERT-{_stem(rule, agents, prior_range)}.json" if out is None else out
     check_writable(target)
     about = _family(rule, agents, prior_range, family)
     began = time.perf_counter()
@@ -68,12 +68,17 @@ def certify(
             last = state
             tell(state)
 
-        certificate = prove(rule, about, tolerance=tolerance, progress=progress)
+        try:
+            certificate = prove(rule, about, tolerance=tolerance, progress=progress)
+        except KeyboardInterrupt:
+            typer.echo("robustpool: stopped before a bound was reached; no certificate was written.", err=True)
+            raise
     certificate.save(target)
     seconds = time.perf_counter() - began
     finished = last.left == 0
     data = {
         "rule": rule,
+        "claim": certificate.claim,
         "upper": certificate.upper,
         "lower": certificate.lower,
         "value": certificate.value,
@@ -83,13 +88,14 @@ def certify(
         "output": target,
     }
     lines = [
+        *_over(certificate.data["family"]),
         f"worst-case regret    {between(certificate.lower, certificate.upper)} (proved)",
         f"arithmetic           {certificate.arithmetic}",
         f"time                 {seconds:.1f} s",
         f"the certificate is   {target}; `robustpool verify {target}` re-checks it",
     ]
     if certificate.value is not None:
-        lines.insert(1, f"no aggregator below  {outward(certificate.value, 'ROUND_FLOOR')} (proved)")
+        lines.insert(2, f"no aggregator below  {outward(certificate.value, 'ROUND_FLOOR')} (proved)")
     if not finished:
         lines.append("not finished         the bound holds, but the tolerance was not reached")
     show(data, lines, as_json=as_json)
@@ -97,10 +103,26 @@ def certify(
         raise typer.Exit(1)
 
 
-def _stem(rule: str) -> str:
+def _over(family: dict[str, Any]) -> list[str]:
+    """Over which structures."""
+    if family["kind"] == "finite":
+        return [f"over                 the {len(family['structures'])} structures of the family"]
+    low, high = family["prior_range"]
+    priors = "any prior" if (low, high) == (0, 1) else f"priors from {low:g} to {high:g}"
+    return [f"over                 {family['agents']} conditionally independent agents, any reports, {priors}"]
+
+
+def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> str:
+    """What tells one certificate from another: log-odds-alpha=0.6-3-agents-0.1-to-0.5."""
     from pathlib import Path
 
-    return Path(rule.partition(":")[0]).stem
+    name = Path(rule).stem if rule.endswith(".json") else rule.replace(":", "-").replace(",", "-")
+    parts = [
+        name,
+        *([f"{agents}-agents"] if agents is not None else []),
+        *(["{:g}-to-{:g}".format(*prior_range)] if prior_range is not None else []),
+    ]
+    return "-".join(parts)
 
 
 def _family(rule: str, agents: int | None, prior_range: tuple[float, float] | None, family: str | None) -> Any:

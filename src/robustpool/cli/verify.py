@@ -37,11 +37,13 @@ def verify(
         "lower": verdict.lower,
         "value": verdict.value,
         "sentence": verdict.sentence,
+        "claim": verdict.claim,
         "seconds": seconds,
     }
     lines = [f"{'verified' if verdict.verified else 'NOT verified'}: {verdict.sentence}"]
     if verdict.verified and verdict.lower is not None and verdict.upper is not None:
         lines.append(f"worst-case regret    {between(verdict.lower, verdict.upper)}")
+        lines.append(f"the claim            {verdict.claim}")
     show(data, lines, as_json=as_json)
     if not verdict.verified:
         raise typer.Exit(1)

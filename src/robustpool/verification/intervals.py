@@ -2,7 +2,7 @@
 
 Every IEEE operation returns the nearest double, so a result is wrong by at most 2^-53 of its size (or by less than 1e-300,
 where it is that small). Moving the ends of the result outward by 2^-51 of their size and by 1e-300 more than covers it,
-the rounding of that move itself included. Only + - * / are used, which every machine rounds alike.
+the rounding of that move itself included. Only + - * / are used here, which every machine rounds alike.
 
 >>> third = Interval(1.0) / Interval(3.0)
 >>> bool(third.lo < third.hi), bool((third * Interval(3.0)).hi >= 1.0)

@@ -36,8 +36,17 @@ from .mixtures import (
 from .refusal import Refused
 
 CERTIFICATE_FORMAT = "robustpool-certificate/1"
+PROVED = "every bound was proved again from the file."
 FIELDS = {"format", "claim", "family", "loss", "paradigm", "aggregator", "upper", "lower", "value", "versions", "hash"}
 NOT_READ = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+NESTED_FIELDS = {
+    "upper": {"bound", "arithmetic", "witness"},
+    "lower": {"bound", "arithmetic", "mixture"},
+    "value": {"bound", "arithmetic", "mixture"},
+    "aggregator": {"kind", "name", "phi", "values", "pieces", "a", "reports", "forecasts"},
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,7 @@ class Verification:
     upper: float | None = None
     lower: float | None = None
     value: float | None = None
+    claim: str | None = None  # what was proved, in words; None if it was not
 
     def __bool__(self) -> bool:
         """Whether every claim was proved again."""
@@ -63,15 +73,15 @@ def verify(
     ``watch`` is told, between 0 and 1, how far the check is.
     """
     data = _read(certificate)
+    upper, lower, value = (_bound(data, name) for name in ("upper", "lower", "value"))
     try:
         check(data, watch)
     except Refused as refused:
-        return Verification(False, str(refused), *(_bound(data, name) for name in ("upper", "lower", "value")))
+        return Verification(False, str(refused), upper, lower, value)
     except NOT_READ as error:
-        sentence = f"a claim could not be read ({type(error).__name__}: {str(error)[:80].rstrip('.')})."
-        return Verification(False, sentence, *(_bound(data, name) for name in ("upper", "lower", "value")))
-    sentence = "every bound was proved again from the file."
-    return Verification(True, sentence, *(_bound(data, name) for name in ("upper", "lower", "value")))
+        unread = f"a claim could not be read ({type(error).__name__}: {str(error)[:80].rstrip('.')})."
+        return Verification(False, unread, upper, lower, value)
+    return Verification(True, PROVED, upper, lower, value, sentence(data))
 
 
 def check(data: dict[str, Any], watch: Callable[[float], None] = lambda _: None) -> None:
@@ -120,9 +130,26 @@ def _check_sentence(data: dict[str, Any]) -> None:
     """There is nothing in the file that looks like a claim and is none of those that are checked."""
     if unknown := set(data) - FIELDS:
         raise Refused(f"the certificate has the field {str(min(unknown, key=str))[:40]!r}, which is not checked.")
+    for name in ("upper", "lower", "value", "aggregator"):
+        if unknown := set(data.get(name, {})) - NESTED_FIELDS[name]:
+            raise Refused(f"{name} has the field {str(min(unknown, key=str))[:40]!r}, which is not checked.")
+    if data.get("claim") != sentence(data):
+        raise Refused(f"the claim must be: {sentence(data)}")
+
+
+def sentence(data: Mapping[str, Any]) -> str:
+    """What a certificate proves, in words."""
+    family, aggregator = data["family"], data["aggregator"]
     lower, upper = (field(field(data, name, "the certificate"), "bound", name) for name in ("lower", "upper"))
-    if not str(data.get("claim")).endswith(f" lies between {lower!r} and {upper!r}."):
-        raise Refused(f"the claim must be that the worst-case regret lies between {lower!r} and {upper!r}.")
+    who = f"the aggregator of kind {aggregator['kind']} in this file"
+    called = f" (called {aggregator['name']})" if "name" in aggregator else ""
+    if family["kind"] == "finite":
+        over = f"the {len(family['structures'])} structures in this file"
+    else:
+        over = f"all structures of {family['agents']} conditionally independent agents"
+        if list(family["prior_range"]) != [0, 1]:
+            over += " with a prior from {!r} to {!r}".format(*family["prior_range"])
+    return f"The worst-case regret of {who}{called} over {over} lies between {lower!r} and {upper!r}."
 
 
 def _check_lower_log_odds(claim: Any, aggregator: dict[str, Any], agents: int, prior_range: Any) -> None:
@@ -168,6 +195,8 @@ def _read(certificate: Any) -> dict[str, Any]:
         return dict(certificate)
     if isinstance(getattr(certificate, "data", None), Mapping):
         return dict(certificate.data)
+    if not isinstance(certificate, (str, os.PathLike)):
+        raise InputError(f"a certificate is a file, its parsed content or a Certificate; it is {certificate!r}.")
     name = os.fspath(certificate)
     try:
         data = json.loads(Path(name).read_text(encoding="utf-8"), object_pairs_hook=_once)
@@ -177,6 +206,8 @@ def _read(certificate: Any) -> dict[str, Any]:
         raise InputError(f"the certificate {name!r} cannot be read ({error}).") from None
     if not isinstance(data, dict):
         raise InputError(f"{name!r} is not a certificate: it must hold a JSON object.")
+    if not str(data.get("format")).startswith("robustpool-certificate"):
+        raise InputError(f"{name!r} is not a certificate: its format is {str(data.get('format'))[:60]!r}.")
     return data
 
 
