@@ -137,7 +137,7 @@ def _witness(tails: dict[str, Tail], intervals: list[Proved], problem: Problem) 
 def _slopes_data(slopes: Slopes | Split, *, symmetric: bool) -> dict[str, Any]:
     if isinstance(slopes, Split):
         parts = [_slopes_data(part, symmetric=False) for part in slopes.parts]
-        return {"end": ("low", "high")[slopes.end], "at": slopes.at, "parts": parts}
+        return {"end": slopes.end, "at": slopes.at, "parts": parts}
     shared = symmetric and slopes.ranges is None
     return {"knots": slopes.knots.tolist(), "slopes": (slopes.values[0] if shared else slopes.values).tolist()}
 

@@ -13,13 +13,12 @@ docs/derivations/dual-certificate.md has the mathematics; `robustpool.verificati
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from math import ceil, floor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import SolverError
+from ..verification.cover import all_ranges, halved_ranges
 from ..verification.dual import Forecast, Slopes, highest_needed
 
 if TYPE_CHECKING:
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Formula = Callable[[Floats, Floats], Floats]
-    Ranges = tuple[tuple[float, float], tuple[float, float]]
+
+    from ..verification.cover import Ranges
 
 PLACES = 5  # in an interval of priors, where the programme asks for the inequality
 ROUNDS = 8  # of new knots, before an interval is halved
@@ -74,9 +74,9 @@ class Proved:
 
 @dataclass(frozen=True)
 class Split:
-    """Slopes for two kinds of structures: the first agent's low (0) or high (1) report lies below a number, or above."""
+    """Slopes for two kinds of structures: the first agent's low or high report lies below a number, or above."""
 
-    end: int
+    end: str  # "low" or "high"
     at: float  # in cells
     parts: tuple[Slopes | Split, Slopes | Split]
 
@@ -140,7 +140,7 @@ def prove_split(
     """
     n, each = problem.resolution, replace(problem, symmetric=False)
     if ranges is None:
-        ranges = (0.0, float(ceil(n * Fraction(priors[1])))), (float(floor(n * Fraction(priors[0]))), float(n))
+        ranges = all_ranges(n, priors)
     proved = prove_interval(each, priors, goal, slack, knots, ranges)
     cut = _cut(proved.contacts, ranges, n, sum(priors) / 2) if proved.bound > goal and depth else None
     if cut is None:
@@ -148,7 +148,7 @@ def prove_split(
     end, at = cut
     finer = np.union1d(proved.knots, [at])
     parts = [
-        prove_split(problem, priors, goal, slack, finer, half, depth - 1) for half in _halved_range(ranges, end, at)
+        prove_split(problem, priors, goal, slack, finer, half, depth - 1) for half in halved_ranges(ranges, end, at)
     ]
     split = Split(end, at, (parts[0].slopes, parts[1].slopes))
     worst = max(parts, key=lambda part: part.bound)
@@ -161,12 +161,11 @@ def needs_split(problem: Problem, knots: Floats, prior: float, goal: float) -> b
     return least > goal
 
 
-def _cut(contacts: Contacts, ranges: Ranges, n: int, prior: float) -> tuple[int, float] | None:
+def _cut(contacts: Contacts, ranges: Ranges, n: int, prior: float) -> tuple[str, float] | None:
     """Where to split: the low or the high reports of the first agent, whichever are further spread, in their middle."""
     x, chance = contacts.reports[:, 0], contacts.chances
     best, cut = 0.0, None
-    for end, side in enumerate((x <= prior, x >= prior)):
-        low, high = ranges[end]
+    for end, side, (low, high) in zip(("low", "high"), (x <= prior, x >= prior), ranges, strict=True):
         inside = side & (x * n >= low) & (x * n <= high)
         mass = chance[inside].sum()
         if mass <= 0:
@@ -177,13 +176,6 @@ def _cut(contacts: Contacts, ranges: Ranges, n: int, prior: float) -> tuple[int,
         if spread > best and low < at < high:
             best, cut = spread, (end, at)
     return cut
-
-
-def _halved_range(ranges: Ranges, end: int, at: float) -> tuple[Ranges, Ranges]:
-    low, high = ranges
-    if end == 0:
-        return ((low[0], at), high), ((at, low[1]), high)
-    return (low, (high[0], at)), (low, (at, high[1]))
 
 
 def best_slopes(

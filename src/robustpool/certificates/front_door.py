@@ -14,7 +14,7 @@ from .. import checks
 from ..aggregators.design import AnyAggregator, Design, as_aggregator
 from ..errors import InputError, UnsupportedError
 from ..game.losses import Square
-from ..game.worst_case import best_of, climb, continuous_regrets, encode, worst_case
+from ..game.worst_case import WorstCase, best_of, climb, continuous_regrets, encode, worst_case
 from ..structures.binary_structure import BinaryStructure
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.family_file import read_family_file
@@ -57,7 +57,7 @@ class Progress:
 
 
 Steps = Generator[Progress, None, None]
-Finish = Callable[[dict[str, Any], BinaryStructure], Certificate]
+Finish = Callable[[dict[str, Any], WorstCase], Certificate]
 AnyFamily = ConditionallyIndependent | str | os.PathLike[str] | Mapping[str, Any] | Sequence[InformationStructure]
 
 
@@ -156,7 +156,6 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     family = ConditionallyIndependent(agents, None, None, prior_range)
     aggregator = describe(chosen, agents)
     found = worst_case(chosen, family, rng=rng)
-    assert isinstance(found.structure, BinaryStructure)
     base = {
         "family": {"kind": "conditionally-independent", "agents": agents, "prior_range": list(prior_range)},
         "loss": "square",
@@ -165,22 +164,22 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     }
     value = _value(chosen, family)
 
-    def finish(upper: dict[str, Any], structure: BinaryStructure) -> Certificate:
-        lower = _lower(aggregator, structure, family)
+    def finish(upper: dict[str, Any], worst: WorstCase) -> Certificate:
+        assert isinstance(worst.structure, BinaryStructure)
+        lower = _lower(aggregator, worst.structure, family)
         return write_certificate({**base, "upper": upper, "lower": lower, **value})
 
     if aggregator["kind"] == "log-odds":
-        yield from _by_balls(aggregator, family, tolerance or 1e-9, found.regret, found.structure, finish)
+        yield from _by_balls(aggregator, family, tolerance or 1e-9, found, finish)
     else:
-        yield from _by_slopes(chosen, aggregator, family, tolerance or 5e-7, found.regret, found.structure, finish)
+        yield from _by_slopes(chosen, aggregator, family, tolerance or 5e-7, found, finish)
 
 
 def _by_balls(
     aggregator: dict[str, Any],
     family: ConditionallyIndependent,
     tolerance: float,
-    found: float,
-    structure: BinaryStructure,
+    found: WorstCase,
     finish: Finish,
 ) -> Steps:
     steps = certify_phi(aggregator, family.agents, family.prior_range, tolerance)
@@ -191,12 +190,12 @@ def _by_balls(
         except StopIteration as stop:
             claim = {"bound": stop.value["bound"], "arithmetic": BALLS, "witness": stop.value["witness"]}
             reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
-            yield Progress(claim["bound"], found, done, int(not reached), partial(finish, claim, structure))
+            yield Progress(claim["bound"], found.regret, done, int(not reached), partial(finish, claim, found))
             return
         except Refused as refused:
             raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
         done += 1
-        yield Progress(state.upper, found, done, 1)
+        yield Progress(state.upper, found.regret, done, 1)
 
 
 def _by_slopes(
@@ -204,41 +203,37 @@ def _by_slopes(
     aggregator: dict[str, Any],
     family: ConditionallyIndependent,
     tolerance: float,
-    found: float,
-    structure: BinaryStructure,
+    found: WorstCase,
     finish: Finish,
 ) -> Steps:
     about = read_pieces(aggregator)
     rng = np.random.default_rng(0)
-    best = structure
 
     def polish(prior: float, contacts: Floats) -> float:
-        nonlocal best, found
-        regret, other = _from_contacts(chosen, family, prior, contacts, rng)
-        if regret > found:
-            found, best = regret, other
-        return found
+        nonlocal found
+        found = max(found, _from_contacts(chosen, family, prior, contacts, rng), key=lambda worst: worst.regret)
+        return found.regret
 
     arithmetic = WITH_BALLS if aggregator["kind"] in MEAN_KINDS else INTERVALS
     problem = problem_of(chosen, aggregator)
     for state in cover(
-        problem, family.prior_range, mirrored=about.mirrored, found=found, tolerance=tolerance, polish=polish
+        problem, family.prior_range, mirrored=about.mirrored, found=found.regret, tolerance=tolerance, polish=polish
     ):
         if state.witness is None:
             yield Progress(state.upper, state.found, state.intervals, state.unfinished)
             continue
-        certificate = partial(_finish_slopes, finish, arithmetic, state, best)
+        certificate = partial(_finish_slopes, finish, arithmetic, state, found)
         yield Progress(state.upper, state.found, state.intervals - state.unfinished, state.unfinished, certificate)
 
 
-def _finish_slopes(finish: Finish, arithmetic: str, state: Covered, structure: BinaryStructure) -> Certificate:
+def _finish_slopes(finish: Finish, arithmetic: str, state: Covered, found: WorstCase) -> Certificate:
     assert state.witness is not None
-    return finish({"bound": state.upper, "arithmetic": arithmetic, "witness": state.witness()}, structure)
+    return finish({"bound": state.upper, "arithmetic": arithmetic, "witness": state.witness()}, found)
 
 
 def _from_contacts(
     chosen: Any, family: ConditionallyIndependent, prior: float, contacts: Floats, rng: np.random.Generator
-) -> tuple[float, BinaryStructure]:
+) -> WorstCase:
     """A local search from the structures that report where the linear programme binds."""
     low, high = contacts[contacts <= prior][-6:], contacts[contacts >= prior][:6]
     low, high = (side if len(side) else np.array([prior]) for side in (low, high))
@@ -248,9 +243,7 @@ def _from_contacts(
     points = encode(np.full(len(reports), prior), reports)
     values = continuous_regrets(chosen, points, Square())
     points = climb(chosen, points[np.argsort(-values)[:36]], Square(), rng, prior_range=family.prior_range)
-    worst = best_of(chosen, points, Square(), family.prior_range)
-    assert isinstance(worst.structure, BinaryStructure)
-    return worst.regret, worst.structure
+    return best_of(chosen, points, Square(), family.prior_range)
 
 
 def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: ConditionallyIndependent) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def problem_of(chosen: Any, aggregator: dict[str, Any]) -> Problem:
 
 
 def _first_knots(resolution: int) -> Floats:
-    """The knots of the table; at least some thirty."""
+    """The knots of the table, and what is needed between them for sixteen steps at least."""
     return np.linspace(0, resolution, resolution * max(1, -(-16 // resolution)) + 1)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import AgentsOption, PriorRangeOption, RuleArgument, independent_family
 from .render import JsonFlag, between, outward, show
 
 if TYPE_CHECKING:
@@ -18,17 +19,12 @@ PATIENCE = 1.0  # seconds before a bar appears
 
 
 def certify(
-    rule: Annotated[str, typer.Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)],
+    rule: RuleArgument,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Where to write the certificate.", show_default="CERT-<rule>.json")
     ] = None,
-    agents: Annotated[
-        int | None, typer.Option(help="How many conditionally independent agents.", show_default="2, or the design's")
-    ] = None,
-    prior_range: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
-    ] = None,
+    agents: AgentsOption = None,
+    prior_range: PriorRangeOption = None,
     family: Annotated[
         str | None, typer.Option(help="The family file of a design that was made for one.", show_default=False)
     ] = None,
@@ -127,9 +123,7 @@ def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None
 
 def _family(rule: str, agents: int | None, prior_range: tuple[float, float] | None, family: str | None) -> Any:
     """What the options say: a finite family, conditionally independent agents, or None for what the aggregator is for."""
-    from ..aggregators.design import is_design_file, load_design
     from ..errors import InputError
-    from ..structures.conditionally_independent import ConditionallyIndependent
 
     if family is not None:
         if agents is not None or prior_range is not None:
@@ -137,10 +131,7 @@ def _family(rule: str, agents: int | None, prior_range: tuple[float, float] | No
         return family
     if agents is None and prior_range is None:
         return None
-    own = load_design(rule).data["family"] if is_design_file(rule) else {}
-    count = own.get("agents", 2) if agents is None else agents
-    low, high = own.get("prior_range", (0.0, 1.0)) if prior_range is None else prior_range
-    return ConditionallyIndependent(count, None, None, (low, high))
+    return independent_family(rule, agents, prior_range)
 
 
 @contextmanager

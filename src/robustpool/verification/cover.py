@@ -57,6 +57,7 @@ def check_upper(
 
 
 Ends = tuple[float, float]
+Ranges = tuple[Ends, Ends]
 Interval = tuple[Ends, list[Slopes]]  # priors, and slopes that together are for all structures with these
 
 
@@ -68,12 +69,23 @@ def _interval(entry: Any, about: Pieces, where: str) -> Interval:
     low, high = float(priors[0]), float(priors[1])
     if "parts" not in entry:
         return (low, high), [_slopes(entry, (low, high), None, about, where)]
-    n = about.pieces[0].resolution
-    ranges = ((0.0, float(ceil(n * Fraction(high)))), (float(floor(n * Fraction(low))), float(n)))
-    return (low, high), _split(entry, (low, high), ranges, about, where)
+    return (low, high), _split(entry, (low, high), all_ranges(about.pieces[0].resolution, (low, high)), about, where)
 
 
-def _split(entry: Any, priors: Ends, ranges: tuple[Ends, Ends], about: Pieces, where: str) -> list[Slopes]:
+def all_ranges(n: int, priors: Ends) -> Ranges:
+    """Where a low report, at most the prior, and a high one, at least the prior, can lie: between whole numbers of cells."""
+    return (0.0, float(ceil(n * Fraction(priors[1])))), (float(floor(n * Fraction(priors[0]))), float(n))
+
+
+def halved_ranges(ranges: Ranges, end: str, at: float) -> tuple[Ranges, Ranges]:
+    """The ranges of both parts of a split: every pair (low, high) belongs to one of them, wherever ``at`` is."""
+    low, high = ranges
+    if end == "low":
+        return ((low[0], at), high), ((at, low[1]), high)
+    return (low, (high[0], at)), (low, (at, high[1]))
+
+
+def _split(entry: Any, priors: Ends, ranges: Ranges, about: Pieces, where: str) -> list[Slopes]:
     """The leaves of {"end", "at", "parts": [below, above]}: the first agent's low or high report lies below a number, or above.
 
     The regret is linear in the distribution of her reports, and each distribution with the mean mu is a mixture of such on
@@ -85,11 +97,7 @@ def _split(entry: Any, priors: Ends, ranges: tuple[Ends, Ends], about: Pieces, w
     at = _doubles(field(entry, "at", where), f"{where}.at")
     if end not in ("low", "high") or not isinstance(at, float) or not isinstance(parts, list) or len(parts) != 2:
         raise Refused(f"{where} must split the low or the high reports at a number, into two parts.")
-    low, high = ranges
-    if end == "low":
-        halves = ((low[0], at), high), ((at, low[1]), high)
-    else:
-        halves = (low, (high[0], at)), (low, (at, high[1]))
+    halves = halved_ranges(ranges, end, at)
     return [
         leaf
         for i, (part, half) in enumerate(zip(parts, halves, strict=True))
@@ -97,7 +105,7 @@ def _split(entry: Any, priors: Ends, ranges: tuple[Ends, Ends], about: Pieces, w
     ]
 
 
-def _slopes(entry: Any, priors: Ends, ranges: tuple[Ends, Ends] | None, about: Pieces, where: str) -> Slopes:
+def _slopes(entry: Any, priors: Ends, ranges: Ranges | None, about: Pieces, where: str) -> Slopes:
     """{"knots", "slopes"}; agents that can be exchanged share their slopes, unless the first one's reports are split."""
     knots, values = (
         np.array(_doubles(field(entry, name, where), f"{where}.{name}"), dtype=np.float64)

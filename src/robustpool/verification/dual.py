@@ -115,11 +115,6 @@ def _slope(slopes: Slopes, agent: int, k: NDArray[np.int64], y: Floats, mu: Floa
     return _linear((_linear((a[0][0], a[0][1]), t), _linear((a[1][0], a[1][1]), t)), r)
 
 
-def _hull(corners: Interval) -> Interval:
-    """The range on boxes of what is linear in each of two directions, from its corners (boxes, 2, 2)."""
-    return Interval(corners.lo.min(axis=(1, 2)), corners.hi.max(axis=(1, 2)))
-
-
 def _positive(x: Interval) -> Interval:
     """What is known not to be negative."""
     return Interval(np.maximum(x.lo, 0.0), np.maximum(x.hi, 0.0))
@@ -144,7 +139,7 @@ def needed(forecast: Forecast, slopes: Slopes, boxes: Boxes) -> Measured:
     mu = Interval(boxes.mu[:, 0], boxes.mu[:, 1])
     given = forecast.over(y1, y2, cell, f)
     density = Density.of(one, two, mu, given.f.within(0.0, 1.0))
-    terms = _hull(alpha_1) * (two.x - mu) + _hull(alpha_2) * (one.x - mu)
+    terms = alpha_1.hull() * (two.x - mu) + alpha_2.hull() * (one.x - mu)
     bends = np.stack(
         (
             bending(density.bend_in_report(two, given, 0), y1, n),

@@ -61,7 +61,7 @@ class Grid:
         ):
             low, high = rise[0][1] - rise[0][0], rise[1][1] - rise[1][0]
             first.append((low + along * (high - low)).scaled(n))
-        return Enclosure(Interval(corners.lo.min(axis=(1, 2)), corners.hi.max(axis=(1, 2))), (first[0], first[1]), None)
+        return Enclosure(corners.hull(), (first[0], first[1]), None)
 
 
 class PriorEstimate:

@@ -86,6 +86,10 @@ class Interval:
         """Entries, or new axes, as numpy has them."""
         return Interval(self.lo[key], self.hi[key])
 
+    def hull(self) -> Interval:
+        """The range on boxes of what is monotone in each of two directions, from its corners (boxes, 2, 2)."""
+        return Interval(self.lo.min(axis=(1, 2)), self.hi.max(axis=(1, 2)))
+
     def scaled(self, factor: float) -> Interval:
         """A positive number of times x."""
         return Interval(down(self.lo * factor), up(self.hi * factor))

@@ -18,6 +18,7 @@ phi'' falls. So phi bends no more than if phi'' were min((3/4)/sqrt(l), 2/sqrt(h
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ LEAST, MOST = Fraction(1, 20), Fraction(200)  # of the exponent a: beyond, f is 
 LARGEST = Fraction(51, 100)  # p, where the series is summed
 
 
-class OfMean:
+class OfMean(ABC):
     """f = h(p) with p = (x_1 + x_2)/2, where h grows."""
 
     resolution = 1
@@ -79,15 +80,15 @@ class OfMean:
         """f between its corners, as it grows with both reports; its derivatives from their parts."""
         first, second = self.derivatives(Mean.of(y1.lo, y2.lo), Mean.of(y1.hi, y2.hi))
         first, second = first.scaled(0.5), second.scaled(0.25)
-        return Enclosure(_hull(corners), (first, first), (second, second))
+        return Enclosure(corners.hull(), (first, first), (second, second))
 
+    @abstractmethod
     def lower_half(self, p: Interval, r: Interval) -> Interval:
         """h at points p <= 1/2, and r = 1 - p."""
-        raise NotImplementedError
 
+    @abstractmethod
     def derivatives(self, low: Mean, high: Mean) -> tuple[Interval, Interval]:
         """h' and h'' between two points."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,6 @@ def _between(low: Mean, high: Mean, ends: tuple[Interval, Interval], middle: flo
 
 def _join(x: Interval, y: Interval) -> Interval:
     return Interval(np.minimum(x.lo, y.lo), np.maximum(x.hi, y.hi))
-
-
-def _hull(corners: Interval) -> Interval:
-    return Interval(corners.lo.min(axis=(1, 2)), corners.hi.max(axis=(1, 2)))
 
 
 class Karmarkar(OfMean):
@@ -226,7 +223,7 @@ class GeometricMean:
             phi = Interval(0.0, np.minimum(inside, across))
             yes = (x * (root(x) * phi - x)).scaled(2.0).hi
             bends.append(Bends(yes, (x * (ONE - x)).scaled(2.0).hi))
-        return Enclosure(_hull(corners), None, None, (bends[0], bends[1]))
+        return Enclosure(corners.hull(), None, None, (bends[0], bends[1]))
 
 
 def read_mean_forecast(aggregator: dict[str, Any]) -> OfMean | GeometricMean:

@@ -39,8 +39,6 @@ CERTIFICATE_FORMAT = "robustpool-certificate/1"
 PROVED = "every bound was proved again from the file."
 FIELDS = {"format", "claim", "family", "loss", "paradigm", "aggregator", "upper", "lower", "value", "versions", "hash"}
 NOT_READ = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
-
 NESTED_FIELDS = {
     "upper": {"bound", "arithmetic", "witness"},
     "lower": {"bound", "arithmetic", "mixture"},

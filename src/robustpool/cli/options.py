@@ -1,0 +1,37 @@
+"""What several commands ask in the same words: which rule or design, for how many agents, over which priors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ..structures.conditionally_independent import ConditionallyIndependent
+
+RuleArgument = Annotated[
+    str, typer.Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)
+]
+AgentsOption = Annotated[
+    int | None, typer.Option(help="How many conditionally independent agents.", show_default="2, or the design's")
+]
+PriorRangeOption = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
+]
+
+
+def independent_family(
+    rule: str, agents: int | None, prior_range: tuple[float, float] | None
+) -> ConditionallyIndependent:
+    """All reports, and what the options say of agents and priors, or else the design."""
+    from ..aggregators.design import is_design_file, load_design
+    from ..errors import InputError
+    from ..structures.conditionally_independent import ConditionallyIndependent
+
+    own = load_design(rule).data["family"] if is_design_file(rule) else {}
+    if own and own["kind"] != "conditionally-independent":
+        raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
+    count = own.get("agents", 2) if agents is None else agents
+    low, high = own.get("prior_range", (0.0, 1.0)) if prior_range is None else prior_range
+    return ConditionallyIndependent(count, None, None, (low, high))
