@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import html
 from ..errors import InputError
+from ..numerics import between
 from .grid import GridAggregator
 from .rules import get_rule
 from .table import TableAggregator
@@ -43,6 +45,25 @@ class Design:
     def name(self) -> str:
         """What to call it in a sentence."""
         return f"design {self.data['hash'][7:15]}"
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the bounds, how they came about, and the aggregator."""
+        bounds, settings, family, stopped = (
+            part if isinstance(part := self.data.get(key), dict) else {}
+            for key in ("bounds", "settings", "family", "stopped")
+        )
+        words = "not proved" if not bounds.get("proved") else "proved, as the file says"
+        arithmetic = bounds.get("arithmetic", "floating point")
+        said = [
+            ("value of the game", f"{between(self.lower, self.upper, 9)}, {words}"),
+            ("lower bound", f"measured ({arithmetic})"),
+            ("upper bound", bounds.get("upper_is", "measured")),
+            ("family", family.get("kind", "unknown")),
+            ("game", f"{settings.get('loss', 'unknown')} loss, {settings.get('paradigm', 'unknown paradigm')}"),
+            ("it ended because", stopped.get("sentence", "unknown")),
+        ]
+        title = f"Design {str(self.data.get('hash', ''))[7:15]}".rstrip()
+        return html.card(title, html.facts(said), self.aggregator._repr_html_())
 
 
 def load_design(path: str | os.PathLike[str]) -> Design:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import checks
+from .. import checks, html
 from ..errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 ROWS_AT_ONCE = 1 << 16
+SHOWN = 1 << 20  # values of a table whose Lipschitz constant is shown, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,15 @@ class GridAggregator:
             raise InputError(f"report must lie in [0, 1]; reports{checks.place(where)} is {x[tuple(where)]:g}.")
         parts = [self._interpolate(x[first : first + ROWS_AT_ONCE]) for first in range(0, len(x), ROWS_AT_ONCE)]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: a heat map for two agents, else a line."""
+        low, high, N = float(self.values.min()), float(self.values.max()), self.resolution
+        agents = f"{self.agents} agent{'' if self.agents == 1 else 's'}"
+        smooth = f", Lipschitz constant {self.lipschitz:.4g}" if self.values.size <= SHOWN else ""
+        said = f"{agents}, reports in steps of 1/{N:,}, forecasts from {low:.4g} to {high:.4g}{smooth}"
+        picture = [html.heatmap(self.values)] if self.agents == 2 else []
+        return html.card("Aggregator on a grid", html.line(said), *picture)
 
     def _interpolate(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = self.resolution * np.nan_to_num(x)

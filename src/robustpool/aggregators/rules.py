@@ -11,15 +11,18 @@ array([0.7778, 0.    , 0.5   ,    nan])
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import html
 from ..errors import InputError
+from ..numerics import between, outward
 from . import pools
 from .pools import FloatArray
 
@@ -63,6 +66,18 @@ class Rule:
             forecasts[usual] = self.pool(pools.select(table, usual), **self.parameters)
         return forecasts
 
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the formula, the source, the worst case as far as it is known, and a heat map."""
+        said = [("formula", self.formula), ("source", self.source), ("worst-case regret", _worst_case_text(self.name))]
+        if self.parameters:
+            given = ", ".join(f"{key} = {value:g}" for key, value in self.parameters.items())
+            said.insert(1, ("parameters", given))
+        picture = []
+        if self.agents in (None, 2):
+            x = html.reports_grid()
+            picture = [html.heatmap(self(x.reshape(-1, 2)).reshape(x.shape[:2]))]
+        return html.card(f"Rule {self.name}", html.facts(said), *picture)
+
     def _check_agents(self, n: npt.NDArray[np.intp]) -> None:
         if self.agents is None:
             return
@@ -73,6 +88,17 @@ class Rule:
                 f"rule {self.name} is defined for {self.agents} answers a row; "
                 f"row {row} has {n[row]} ({other.sum()} of {n.size} rows have another number)."
             )
+
+
+def _worst_case_text(name: str) -> str:
+    """What is known of the worst case of a rule for two conditionally independent agents, and how."""
+    known: Mapping[str, Any] | None = json.loads(WORST_CASES.read_text(encoding="utf-8")).get(name)
+    if known is None:
+        return "not listed for these parameters; robustpool.worst_case searches, robustpool.certify proves"
+    if known["proved"]:
+        return f"{between(known['lower'], known['upper'], 9)}, proved for two conditionally independent agents"
+    found = outward(known["found"], "ROUND_FLOOR", 9)
+    return f"at least {found}, found by search for two conditionally independent agents, not proved"
 
 
 @final

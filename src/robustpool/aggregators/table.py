@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import checks
+from .. import checks, html
 from ..errors import InputError
 from ..numerics import rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+SHOWN = 10
+"""Profiles that a notebook shows; and for so many agents each has a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,20 @@ class TableAggregator:
                 f"({missing.sum()} of {len(asked)} rows do)."
             )
         return self.forecasts[self._find(asked)]
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the first profiles and what is said there."""
+        count, agents, _ = self.reports.shape
+        wide = agents <= SHOWN
+        header = [*([f"x{i + 1}" for i in range(agents)] if wide else ["reports"]), "forecast"]
+        rows = [
+            [*(map(html.numbers, profile) if wide else [_text(profile[:SHOWN])]), html.numbers(np.atleast_1d(forecast))]
+            for profile, forecast in zip(self.reports[:SHOWN], self.forecasts[:SHOWN], strict=True)
+        ]
+        said = html.line(
+            f"{agents:,} agents, {count:,} report profiles" + ("" if wide else f"; {SHOWN} agents are shown")
+        )
+        return html.card("Aggregator as a table", said, html.table(header, rows, count - SHOWN, "profiles"))
 
     def _find(self, asked: NDArray[np.float64]) -> NDArray[np.int64]:
         """The row of each profile, reports compared up to rounding."""

@@ -6,8 +6,9 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
+from .. import __version__, html
 from ..files import write_json
+from ..numerics import between, outward
 from ..verification.verify import CERTIFICATE_FORMAT, content_hash, sentence
 
 if TYPE_CHECKING:
@@ -48,6 +49,15 @@ class Certificate:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""
         write_json(path, self.data)
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the bounds, what they are about, and how to check them again."""
+        said = [("worst-case regret", f"{between(self.lower, self.upper)}, proved")]
+        if self.value is not None:
+            said.append(("no aggregator below", f"{outward(self.value, 'ROUND_FLOOR')}, proved"))
+        said += [("claim", self.claim), ("arithmetic", self.arithmetic)]
+        again = html.line("robustpool.verify proves it again, from these data alone.")
+        return html.card("Certificate", html.facts(said), again)
 
     def __repr__(self) -> str:
         """The bounds in a line."""

@@ -18,11 +18,13 @@ def show(data: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
 
 def outward(value: float, rounding: str, digits: int = 12) -> str:
     """A bound as text, rounded away from the value that it bounds (ROUND_FLOOR or ROUND_CEILING)."""
-    from decimal import Decimal
+    from .. import numerics  # here, so that `robustpool --help` need not wait for numpy
 
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding):f}"
+    return numerics.outward(value, rounding, digits)
 
 
 def between(lower: float, upper: float, digits: int = 12) -> str:
     """Two bounds in a sentence, rounded outward."""
-    return f"between {outward(lower, 'ROUND_FLOOR', digits)} and {outward(upper, 'ROUND_CEILING', digits)}"
+    from .. import numerics
+
+    return numerics.between(lower, upper, digits)

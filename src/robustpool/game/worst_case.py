@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import html
 from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import UnsupportedError
+from ..numerics import outward
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
@@ -44,6 +46,14 @@ class WorstCase:
     regret: float
     structure: BinaryStructure | int  # of a finite family: the number of the structure
     proved: bool = False
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the regret, and the structure that has it."""
+        how = "proved" if self.proved else "found by search, not proved: another structure may be worse"
+        said = html.line(f"regret {outward(self.regret, 'ROUND_FLOOR', 9)}, {how}")
+        if isinstance(self.structure, BinaryStructure):
+            return html.card("Worst case", said, self.structure._repr_html_())
+        return html.card("Worst case", said, html.line(f"on structure {self.structure:,} of the family"))
 
 
 def worst_case(

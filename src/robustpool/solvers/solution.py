@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import html
+from ..numerics import at_most, outward
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -41,8 +44,25 @@ class Mixture:
 
     def heaviest(self, count: int = 10) -> list[tuple[str, float]]:
         """The structures with the largest weights."""
-        order = np.argsort(-self.weights, kind="stable")[:count]
+        least = np.partition(self.weights, -count)[-count] if 0 < count < len(self.weights) else 0.0
+        candidates = np.flatnonzero(self.weights >= least)  # a million weights are not sorted for ten of them
+        order = candidates[np.argsort(-self.weights[candidates], kind="stable")][:count]
         return [(self.structures.name(int(t)), float(self.weights[t])) for t in order if self.weights[t] > 0]
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the heaviest structures."""
+        return html.card("Nature's mixture", *self._html(10))
+
+    def _html(self, count: int) -> tuple[html.Html, html.Html]:
+        """How many structures have weight, and the heaviest of them."""
+        used, every = int(np.count_nonzero(self.weights)), len(self.weights)
+        said = f"{used:,} of {every:,} structures have weight"
+        if self.symmetries:
+            said += (
+                f"; each stands, in equal parts, for itself and those with {' and '.join(self.symmetries)} exchanged"
+            )
+        rows = [[f"{weight:.4g}", name] for name, weight in self.heaviest(count)]
+        return html.line(said), html.table(["weight", "structure"], rows, used - len(rows), "structures")
 
 
 @dataclass(frozen=True)
@@ -79,6 +99,22 @@ class Solution:
     def gap(self) -> float:
         """upper - lower, never below 0 for rounding's sake."""
         return max(0.0, self.upper - self.lower)
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the bounds and what they are worth, how it ended, what nature does, and the aggregator."""
+        free = getattr(self.family, "priors", 0) is None or self.settings.get("nature") == "continuous"
+        upper_is = "the worst that a search found" if free else "measured in floating point"
+        facts = [
+            ("lower bound", f"{outward(self.lower, 'ROUND_FLOOR', 9)}, measured in floating point, not proved"),
+            ("upper bound", f"{outward(self.upper, 'ROUND_CEILING', 9)}, {upper_is}, not proved"),
+            ("gap", f"at most {at_most(self.gap)}"),
+            ("rounds", f"{self.rounds:,} in {self.seconds:.3g} s"),
+            ("it ended because", self.stopped.value),
+        ]
+        if self.guarantee is not None:
+            facts.append(("guarantee", self.guarantee.get("says", "")))
+        parts = (html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
+        return html.card("Solution", *parts)
 
     def __repr__(self) -> str:
         """The verdict in a line."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import checks
+from .. import checks, html
 from ..aggregators import pools
 from ..errors import InputError
 from ..numerics import safe_divide
@@ -23,6 +23,10 @@ from .information_structure import InformationStructure
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+SHOWN = 10
+"""Agents that a notebook shows, and the most for which it looks at all 2^n profiles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +161,29 @@ class BinaryStructure:
                [0. , 0.5]])
         """
         return InformationStructure(self.joint().reshape(2, *(2,) * self.agents))
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: what each agent says and how often, and what an omniscient one would say to each profile."""
+        agents = zip(self.reports[:SHOWN], self.signal_probabilities[:SHOWN], strict=True)
+        rows = [
+            [f"{i + 1}", f"{a:.6g}", f"{p:.6g}", f"{b:.6g}", f"{q:.6g}"] for i, ((a, b), (p, q)) in enumerate(agents)
+        ]
+        header = ["agent", "low report", "its chance", "high report", "its chance"]
+        said = html.line(f"{self.agents:,} conditionally independent agents, prior {self.prior:.10g}")
+        spoken = html.table(header, rows, self.agents - SHOWN, "agents")
+        return html.card("Binary structure", said, spoken, self._profiles_html())
+
+    def _profiles_html(self) -> html.Html:
+        """The profiles, if they are not too many: 16 of them."""
+        if self.agents > SHOWN:
+            return html.line(f"2^{self.agents} report profiles")
+        header = [*(f"x{i + 1}" for i in range(self.agents)), "probability", "omniscient posterior"]
+        every = zip(self.profiles()[:16], self.probabilities(), self.posteriors(), strict=False)
+        rows = [
+            [*(f"{report:.6g}" for report in x), f"{chance:.6g}", f"{posterior:.6g}" if chance > 0 else "never comes"]
+            for x, chance, posterior in every
+        ]
+        return html.table(header, rows, 2**self.agents - 16, "profiles")
 
 
 def omniscient_posterior(prior: float, reports: ArrayLike) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import checks
+from .. import checks, html
 from ..errors import InputError, UnsupportedError
 from .binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .finite import FiniteFamily
@@ -80,6 +80,15 @@ class ConditionallyIndependent:
     def fingerprint(self) -> str:
         """A text that names the family."""
         return repr(self)
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: a line."""
+        agents = f"{self.agents:,} conditionally independent agent{'' if self.agents == 1 else 's'}"
+        reports = "any reports" if self.reports is None else f"reports in steps of 1/{self.reports:,}"
+        priors = "any prior" if self.priors is None else f"priors in steps of 1/{self.priors:,}"
+        low, high = self.prior_range
+        known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
+        return html.card("Family", html.line(f"{agents}, {reports}, {priors}{known}"))
 
     def pairs(self, prior: int) -> NDArray[np.int64]:
         """The pairs (low, high) of one agent as multiples of 1/N, for the prior ``prior``/M; shape (pairs, 2).

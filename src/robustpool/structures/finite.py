@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import checks
+from .. import checks, html
 from ..errors import InputError
 from ..numerics import merge_rounded, unique_rows
 from .information_structure import InformationStructure, check_shape
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+
+SHOWN = 5
+"""Structures, states and agents that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,25 @@ class FiniteFamily:
     def name(self, structure: int) -> str:
         """What to call a structure in a sentence."""
         return self.names[structure] if self.names else f"structure {structure}"
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: how many of what there are, and the first structures."""
+        said = [
+            ("structures", f"{len(self):,}"),
+            ("states", ", ".join(self.states[:SHOWN]) + (" ..." if len(self.states) > SHOWN else "")),
+            ("agents", ", ".join(self.agents[:SHOWN]) + (" ..." if len(self.agents) > SHOWN else "")),
+            ("reports", f"{self.report.name}, {len(self.reports):,} profiles"),
+        ]
+        rows = [self._row(t) for t in range(min(len(self), SHOWN))]
+        header = ["structure", "prior", "signal profiles"]
+        shown = html.table(header, rows, len(self) - SHOWN, "structures")
+        return html.card("Finite family", html.facts(said), shown)
+
+    def _row(self, structure: int) -> list[str]:
+        """The name of a structure, its prior, and in how many ways its signals can come."""
+        prior = self.mass[self.start[structure] : self.start[structure + 1]].sum(axis=0)
+        said = html.numbers(prior[1:] if len(prior) == 2 else prior)
+        return [self.name(structure), said, f"{self.start[structure + 1] - self.start[structure]:,}"]
 
     def fingerprint(self) -> str:
         """A hash of everything that the game depends on."""

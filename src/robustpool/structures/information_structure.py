@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import checks
+from .. import checks, html
 from ..errors import InputError
 from ..numerics import safe_divide
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+SHOWN = 10
+"""Signals and signal profiles that a notebook shows."""
+
+LARGEST_SHOWN = 1 << 18
+"""Entries of a joint distribution that a notebook looks at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,47 @@ class InformationStructure:
     def posterior(self, agent: int) -> NDArray[np.float64]:
         """Pr[omega | s_i] of one agent, shape (signals_i, states); a row of zeros for a signal that never comes."""
         return np.asarray(posteriors(self.joint[None], agent)[0])
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: what each agent sees and thinks, and what an omniscient one thinks who sees all signals."""
+        title = "Information structure" if self.name is None else f"Information structure {self.name}"
+        signals = " x ".join(f"{count:,}" for count in self.joint.shape[1:])
+        said = html.line(f"{self.states:,} states, {self.agents:,} agents, signals {signals}")
+        if self.joint.size > LARGEST_SHOWN:
+            return html.card(title, said)
+        prior = html.line(f"prior {_probability(self.prior)}")
+        return html.card(title, said, prior, self._signals_html(), self._profiles_html())
+
+    def _signals_html(self) -> html.Html:
+        """The signals of the agents one by one: chance and posterior."""
+        rows: list[list[str]] = []
+        for agent in range(self.agents):
+            thought = self.posterior(agent)
+            chances = self.joint.sum(axis=tuple(axis for axis in range(self.joint.ndim) if axis != agent + 1))
+            for signal in range(min(self.joint.shape[agent + 1], SHOWN - len(rows))):
+                posterior = _probability(thought[signal]) if chances[signal] > 0 else "never comes"
+                rows.append([f"{agent + 1}", f"{signal}", f"{chances[signal]:.6g}", posterior])
+            if len(rows) >= SHOWN:
+                break
+        header = ["agent", "signal", "chance", "posterior"]
+        return html.table(header, rows, sum(self.joint.shape[1:]) - len(rows), "signals")
+
+    def _profiles_html(self) -> html.Html:
+        """The signal profiles that can come: probability and omniscient posterior."""
+        chance = self.joint.sum(axis=0)
+        there = np.flatnonzero(chance)
+        rows = []
+        for number in there[:SHOWN]:
+            place = np.unravel_index(number, chance.shape)
+            mass = self.joint[(slice(None), *place)]
+            rows.append([html.numbers(place), f"{mass.sum():.6g}", _probability(mass / mass.sum())])
+        header = ["signals", "probability", "omniscient posterior"]
+        return html.table(header, rows, len(there) - len(rows), "signal profiles")
+
+
+def _probability(distribution: NDArray[np.float64]) -> str:
+    """Pr[omega = 1] for two states, else all of them."""
+    return html.numbers(distribution[1:] if len(distribution) == 2 else distribution)
 
 
 def check_shape(name: str, shape: tuple[int, ...]) -> None:
