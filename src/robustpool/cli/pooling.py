@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..aggregators.design import Design
 
 
 def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str, Any], list[str]]:
@@ -20,6 +26,24 @@ def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str,
         forecast = _with_warnings(numbers, rule, clip)
     shown = f"{forecast:.6g}" if isinstance(forecast, float) else " ".join(f"{value:.6g}" for value in forecast)
     return {"forecast": forecast, "rule": rule, "reports": numbers}, [shown]
+
+
+def explained(
+    reports: list[str], rule: str, clip: float | None, prior_range: tuple[float, float] | None
+) -> tuple[dict[str, Any], list[str]]:
+    """The forecast and its reasons as data and as lines."""
+    from ..aggregators.design import is_design_file
+    from ..explanation import explain
+    from .explain import as_data, as_lines, takes_braille, terminal_width
+
+    if is_design_file(rule):
+        numbers = _design_numbers(reports, _own_design(rule, clip))
+    else:
+        numbers = [_report(place, text) for place, text in enumerate(reports, start=1)]
+    with _warnings_on_standard_error():
+        why = explain(numbers, rule, prior_range=prior_range, clip=clip)
+    data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "explanation": as_data(why)}
+    return data, as_lines(why, terminal_width(), braille=takes_braille())
 
 
 def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
@@ -41,19 +65,29 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
 
 def _by_design(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Any]:
     """The reports as numbers or vectors, and what a design says to them."""
+    design = _own_design(rule, clip)
+    numbers = _design_numbers(reports, design)
+    said = design([numbers])[0]
+    return numbers, said.tolist() if said.ndim else float(said)
+
+
+def _own_design(rule: str, clip: float | None) -> Design:
     from ..aggregators.design import load_design
 
     if clip is not None:
         raise InputError("clip is for rules; a design takes the reports of its family as they are.")
-    design = load_design(rule)
+    return load_design(rule)
+
+
+def _design_numbers(reports: list[str], design: Design) -> list[Any]:
+    """The reports as numbers or vectors of one length."""
     states = design.data["family"].get("states", [])
     names = states if design.data["family"].get("report") == "decision" else []
     numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
     lengths = {len(number) if isinstance(number, list) else 1 for number in numbers}
     if len(lengths) > 1:
         raise InputError(f"reports must have one length; they have the lengths {sorted(lengths)}.")
-    said = design([numbers])[0]
-    return numbers, said.tolist() if said.ndim else float(said)
+    return numbers
 
 
 def _design_report(place: int, text: str, names: list[str]) -> Any:
@@ -66,17 +100,22 @@ def _design_report(place: int, text: str, names: list[str]) -> Any:
 
 
 def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float:
-    """The forecast; a warning becomes a line on standard error."""
-    import warnings
-
     from ..forecasts import aggregate as pool
+
+    with _warnings_on_standard_error():
+        return pool(numbers, rule, clip=clip)
+
+
+@contextmanager
+def _warnings_on_standard_error() -> Iterator[None]:
+    """A warning becomes a line on standard error."""
+    import warnings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        forecast = pool(numbers, rule, clip=clip)
+        yield
     for warning in caught:
         print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
-    return forecast
 
 
 def _report(place: int, text: str) -> float:

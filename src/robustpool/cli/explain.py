@@ -1,0 +1,194 @@
+"""``robustpool aggregate --explain``: an explanation as lines for people, with a plot in plain text, and as data."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import asdict
+from itertools import pairwise
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from ..explanation import percent, shown
+from ..numerics import outward
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..explanation import Explanation, Saying
+
+ROWS = 11
+"""Lines of the plot between its axes: one for each tenth."""
+
+BRAILLE = 0x2800
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""The bits of a braille character, four dots high and two wide, which stands for eight dots of the curve."""
+
+
+def as_data(why: Explanation) -> dict[str, Any]:
+    """The explanation as a JSON object."""
+    known = why.prior_range
+    return {
+        "reports": why.reports,
+        "rules": [asdict(said) for said in why.rules],
+        "posterior": [{"prior": prior, "posterior": posterior} for prior, posterior in why.posterior],
+        "agrees_at": why.agrees_at,
+        "even_at": why.even_at,
+        "prior_range": None if known is None else asdict(known),
+        "sentences": list(why.sentences),
+    }
+
+
+def as_lines(why: Explanation, width: int, *, braille: bool) -> list[str]:
+    """The explanation as lines, at most ``width`` wide but for commands and long names, which stay in one piece."""
+    lines = [why.closing[0], "", "What the rules say", *_rules(why.rules, width), *why.on_rules]
+    lines += ["", "What somebody would say who knows the base rate"]
+    if why.base_rate_matters:
+        lines += [*_posteriors(why.posterior, width), "", *plot(why, width, braille=braille), ""]
+    lines += why.on_base_rate
+    if why.prior_range is not None:
+        lines += ["", "What it would change to know the base rate", *why.on_range]
+        if why.prior_range.command is not None and why.prior_range.low < why.prior_range.high:
+            lines.append(f"    {why.prior_range.command}")
+    lines += ["", "In words to repeat", " ".join(why.closing)]
+    return [part for line in lines for part in _wrapped(line, width)]
+
+
+def terminal_width() -> int:
+    """The columns of the terminal, or COLUMNS, or 80; between 40 and 120."""
+    return min(max(shutil.get_terminal_size().columns, 40), 120)
+
+
+def takes_braille() -> bool:
+    """Whether standard output is a terminal that shows braille; into a pipe or a file goes ASCII."""
+    try:
+        chr(BRAILLE).encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A sentence over several lines; what is indented stays as it is."""
+    if line.startswith(" ") or len(line) <= width:
+        return [line]
+    return wrap(line, width, break_long_words=False, break_on_hyphens=False)
+
+
+# -------------------------------------------------------------------------------------------------------------- tables
+
+
+def _rules(rules: tuple[Saying, ...], width: int) -> list[str]:
+    """A line for each rule, the chosen one with an arrow; short of width, signs for words."""
+    names = max(len(said.name) for said in rules)
+    forecasts = max(len(shown(said.forecast)) for said in rules)
+    full = names + max(forecasts, 8) + 33 <= width
+    heads = ("rule", "forecast", "worst-case regret") if full else ("rule", "says", "regret")
+    if all(said.regret is None for said in rules):
+        heads = (*heads[:2], "")
+    forecasts = max(forecasts, len(heads[1]))
+    gap = "  " if full else " "
+    lines = [f"   {heads[0]:{names}}{gap}{heads[1]:{forecasts}}{gap}{heads[2]}".rstrip()]
+    for said in rules:
+        mark, cost = ">" if said.chosen else " ", _cost(said, full=full) if heads[2] else ""
+        lines.append(f" {mark} {said.name:{names}}{gap}{shown(said.forecast):{forecasts}}{gap}{cost}".rstrip())
+    if heads[2] and not full:
+        lines.append("   (<= is proved, ~ is not)")
+    return lines
+
+
+def _cost(said: Saying, *, full: bool) -> str:
+    """The worst case, rounded away from what it bounds."""
+    if said.regret is None:
+        return "not on record" if full else "-"
+    if said.proved:
+        bound = outward(said.regret, "ROUND_CEILING", 6)
+        return f"at most {bound}, proved" if full else f"<={bound}"
+    rounding = "ROUND_CEILING" if said.chosen else "ROUND_FLOOR"  # a design's own bound, or the worst that was found
+    bound = outward(said.regret, rounding, 6)
+    return f"{bound}, not proved" if full else f"~{bound}"
+
+
+def _posteriors(posterior: tuple[tuple[float, float], ...], width: int) -> list[str]:
+    """Two lines with base rates and posteriors, or as many pairs of lines as the width needs."""
+    cells = [(percent(prior), shown(value)) for prior, value in posterior]
+    wide = max(len(text) for cell in cells for text in cell) + 2
+    at_once = max(1, (width - 11) // wide)
+    lines = []
+    for first in range(0, len(cells), at_once):
+        part = cells[first : first + at_once]
+        lines += [
+            f"   {name:9}" + "".join(f"{cell[k]:>{wide}}" for cell in part)[1:]
+            for k, name in enumerate(("base rate", "posterior"))
+        ]
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------------------------- plot
+
+
+def plot(why: Explanation, width: int, *, braille: bool) -> list[str]:
+    """The posterior against the base rate, with the forecast as a horizontal line, in lines of at most ``width``."""
+    assert isinstance(why.forecast, float)  # a base rate is about one number
+    forecast, known = shown(why.forecast), why.prior_range
+    gutter = 3 + len(forecast)
+    columns = min(width, 80) - gutter - 1
+    across, down = (2, 4) if braille else (1, 1)
+    curve = _curve(why.posterior_at, columns * across, ROWS * down)
+    level = _row(why.forecast, ROWS * down)
+    labels = {0: "1.0", ROWS // 2: "0.5", ROWS - 1: "0.0", level // down: forecast}
+    draw = _braille if braille else _ascii
+    lines = [f"{labels.get(row, ''):>{gutter}}|{draw(curve, level, row, columns)}".rstrip() for row in range(ROWS)]
+    axis = _axis(columns, *((0.0, 0.0) if known is None else (known.low, known.high)))
+    below = [axis, _base_rates(columns), f"{'base rate':^{columns}}"]
+    corners = ("+", " ", " ")
+    return ["   posterior", *lines, *(f"{' ' * gutter}{a}{b}".rstrip() for a, b in zip(corners, below, strict=True))]
+
+
+def _curve(posterior: Callable[[float], float], columns: int, rows: int) -> list[range]:
+    """The rows that the falling curve takes in each column, joined to the next so that no gap stays."""
+    at = [_row(posterior((column + 0.5) / columns), rows) for column in range(columns)]
+    return [range(row, max(row + 1, after)) for row, after in pairwise([*at, at[-1]])]
+
+
+def _row(value: float, rows: int) -> int:
+    """The row of a probability; 0 is the top."""
+    return round((1 - value) * (rows - 1))
+
+
+def _ascii(curve: list[range], level: int, row: int, columns: int) -> str:
+    return "".join("*" if row in curve[c] else "-" if row == level else " " for c in range(columns))
+
+
+def _braille(curve: list[range], level: int, row: int, columns: int) -> str:
+    """One line of characters with eight dots each; the forecast is every other dot."""
+    cells = []
+    for column in range(columns):
+        bits = 0
+        for down, pair in enumerate(DOTS):
+            dots = 4 * row + down
+            for across, bit in enumerate(pair):
+                on_level = dots == level and across == 0
+                bits |= bit if on_level or dots in curve[2 * column + across] else 0
+        cells.append(chr(BRAILLE + bits) if bits else " ")
+    return "".join(cells)
+
+
+def _axis(columns: int, low: float, high: float) -> str:
+    """The lower axis, on which what is known of the base rate is marked; 0 to 0: nothing is."""
+    if high == 0:
+        return "-" * columns
+    first = min(int(low * columns), columns - 1)
+    last = max(round(high * columns), first + 1)
+    return "-" * first + "=" * (last - first) + "-" * (columns - last)
+
+
+def _base_rates(columns: int) -> str:
+    """The numbers below the axis."""
+    text = " " * columns
+    for k in range(5):
+        label = f"{25 * k} %"
+        start = min(max(round(columns * k / 4) - len(label) // 2, 0), columns - len(label))
+        text = text[:start] + label + text[start + len(label) :]
+    return text
