@@ -41,10 +41,10 @@ run: $(VENV)/.installed ## design robust aggregators for three examples, use the
 	@echo "The designs, with their bounds and settings, are in out/: weather.json, weather-unknown.json and design.json;"
 	@echo "the certificates, which anyone can re-check with robustpool verify: certificate.json and minimax.json."
 
-test: $(VENV)/.installed-test ## run the test suite, the doctests and the code blocks of the documentation
+test: $(VENV)/.installed-test $(VENV)/.browser ## run the test suite, the doctests and the code blocks of the documentation
 	$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.installed-test ## the same, with the tests marked slow
+test-all: $(VENV)/.installed-test $(VENV)/.browser ## the same, with the tests marked slow
 	$(PYTEST)
 
 lint: $(VENV)/.installed-lint ## check style, formatting and types
@@ -55,7 +55,7 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py
 
-bench: $(VENV)/.installed-bench ## measure the solvers against others, side by side
+bench: $(VENV)/.installed ## measure the solvers against others, side by side
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
@@ -63,7 +63,7 @@ docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	@echo "The documentation is in docs/_build/html/index.html."
 
 clean: ## remove what was built, but not the environment (that is: rm -r .venv)
-	rm -rf out build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf out build dist docs/_build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment -------------------------------------------------------------------------------------------------
@@ -83,11 +83,22 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	$(PIP) install --quiet --editable .
 	@touch $@
 
-$(VENV)/.installed-test $(VENV)/.installed-docs $(VENV)/.installed-bench: $(VENV)/.installed-%: $(VENV)/.installed
+$(VENV)/.installed-test $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --quiet --group $*
 	@touch $@
 
 # mypy reads the tests too, so it needs what they import.
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 	$(PIP) install --quiet --group lint
+	@touch $@
+
+# The reports are tested in a browser. Where there is none, one is installed if that can be done without asking; the stamp is
+# set in any case, and tests that miss their browser are skipped and say so (rm .venv/.browser to try again).
+ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+$(VENV)/.browser: | $(VENV)/.installed-test
+	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then :; \
+	elif command -v apt-get >/dev/null 2>&1 && $(ROOT) true 2>/dev/null && echo "Installing chromium for the browser tests." && \
+	    $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; then :; \
+	elif $(BIN)/python -m playwright install chromium; then :; \
+	else echo "There is no Chromium and none could be installed: the browser tests will be skipped."; fi
 	@touch $@

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from .errors import RobustpoolError as RobustpoolError
     from .errors import SolverError as SolverError
     from .errors import UnsupportedError as UnsupportedError
+    from .explanation import Explanation as Explanation
+    from .explanation import explain as explain
     from .forecasts import ContradictionWarning as ContradictionWarning
     from .forecasts import aggregate as aggregate
     from .game.losses import ConvexLoss as ConvexLoss
     from .game.regret import regret as regret
     from .game.regret import regrets as regrets
+    from .game.weakness import weakness as weakness
     from .game.worst_case import WorstCase as WorstCase
     from .game.worst_case import worst_case as worst_case
     from .solvers.front_door import solve as solve
@@ -63,9 +66,11 @@ _HOMES = {
     "certificates.certificate": ("Certificate",),
     "certificates.front_door": ("certification", "certify"),
     "errors": ("InputError", "RobustpoolError", "SolverError", "UnsupportedError"),
+    "explanation": ("Explanation", "explain"),
     "forecasts": ("ContradictionWarning", "aggregate"),
     "game.losses": ("ConvexLoss",),
     "game.regret": ("regret", "regrets"),
+    "game.weakness": ("weakness",),
     "game.worst_case": ("WorstCase", "worst_case"),
     "solvers.front_door": ("solve",),
     "solvers.solution": ("Solution", "Stopped"),

@@ -139,3 +139,27 @@ def worst_by_pair(mu, x, f, kind, values, found):  # type: ignore[no-untyped-def
             found[count, 0], found[count, 1], found[count, 2], found[count, 3] = i, j, low, high
             count += 1
     return count
+
+
+@njit(nogil=True, cache=True)
+def worst_by_reports(mu, x, f, kind, worst):  # type: ignore[no-untyped-def]
+    """At one prior, raise worst[i, k] to the regret of each structure that can produce the reports x[i], x[k].
+
+    All pairs of both agents: for a pair of agent 1, the regret is linear along the chord between two reports of agent 2.
+    """
+    costs = np.empty((len(x), len(x)))
+    cost_matrix(mu, x, f, kind, costs)
+    left, right = around(mu, x)
+    y, best = np.empty(len(x)), np.empty(len(x))
+    for i in range(left + 1 if right > left else left):
+        for j in range(right, len(x)) if i < left else range(left, left + 1):
+            share = (mu - x[i]) / (x[j] - x[i]) if j > i else 0.0
+            for k in range(len(x)):
+                y[k] = (1.0 - share) * costs[i, k] + share * costs[j, k]
+                best[k] = y[k] if left <= k < right else -np.inf  # who says the prior may learn nothing
+            for low in range(left):
+                for high in range(right, len(x)):
+                    value = y[low] + (y[high] - y[low]) * (mu - x[low]) / (x[high] - x[low])
+                    best[low], best[high] = max(best[low], value), max(best[high], value)
+            for k in range(len(x)):
+                worst[i, k], worst[j, k] = max(worst[i, k], best[k]), max(worst[j, k], best[k])

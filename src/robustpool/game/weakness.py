@@ -1,0 +1,47 @@
+"""Where an aggregator is weak: R(x_1, x_2), the worst regret over structures that can produce these reports.
+
+R(x_1, x_2) = max over theta with Pr_theta[x_1, x_2] > 0 of R(f, theta) [Guo2024, Section 7.1]. Here theta runs through
+all structures of two conditionally independent agents with two signals each, reports on a grid and given priors: the
+exact maximum over these, so a lower bound on the one over all structures. (0, 1) and (1, 0) never come, and get 0.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .finite_game import THREADS
+from .nature import KINDS
+from .worst_case import tabulated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..aggregators.design import AnyAggregator
+
+
+def weakness(
+    aggregator: AnyAggregator, x: NDArray[np.float64], priors: NDArray[np.float64], *, loss: str = "square"
+) -> NDArray[np.float64]:
+    """R(x_1, x_2) on the grid of reports ``x``, shape (len(x), len(x)); the priors lie strictly between 0 and 1.
+
+    >>> x = np.linspace(0, 1, 5)
+    >>> weakness("mean", x, np.arange(1, 8) / 8).round(4)[0]   # weak where one agent is certain
+    array([0.0469, 0.0547, 0.0625, 0.0547, 0.    ])
+    """
+    from .envelopes import worst_by_reports
+
+    table = np.ascontiguousarray(tabulated(aggregator, x))
+
+    def work(part: NDArray[np.float64]) -> NDArray[np.float64]:
+        worst = np.zeros((len(x), len(x)))
+        for prior in part:
+            worst_by_reports(prior, x, table, KINDS["additive", loss], worst)
+        return worst
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        worst = np.max(list(pool.map(work, [priors[k::THREADS] for k in range(THREADS)])), axis=0)
+    impossible = np.outer(x == 0, x == 1)
+    return np.where(impossible | impossible.T, 0.0, worst)

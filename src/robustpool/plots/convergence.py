@@ -1,0 +1,98 @@
+"""Bounds that close: over the rounds of a solver, and over the Lipschitz constants of the aggregators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import GREY, LINES, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ..solvers.solution import TracePoint
+
+    Trace = Mapping[str, Sequence[float]] | Sequence[TracePoint]
+
+AGAINST = {"rounds": "round", "seconds": "seconds"}
+COLUMNS = ("round", "lower", "upper", "seconds")
+
+
+def trace_columns(trace: Trace) -> dict[str, NDArray[np.float64]]:
+    """The rounds, bounds and seconds of a trace as arrays."""
+    if isinstance(trace, Mapping):
+        return {key: np.asarray(trace[key], dtype=float) for key in COLUMNS}
+    return {key: np.array([getattr(point, key) for point in trace], dtype=float) for key in COLUMNS}
+
+
+def draw_convergence(traces: Mapping[str, Trace], ax: Axes, *, against: str = "rounds") -> list[Any]:
+    """Lower and upper bounds of one or more solvers, against their rounds or seconds on a logarithmic axis.
+
+    A trace is that of a solution, or has the lists ``round``, ``lower``, ``upper`` and ``seconds``, as that of a design
+    file has. The lower and the upper bound of a solver are lines of one kind, with the gap between them shaded.
+    """
+    drawn = []
+    columns = {name: trace_columns(trace) for name, trace in traces.items()}
+    ends = [bound for trace in columns.values() for bound in (trace["lower"][-1], trace["upper"][-1])]
+    low, high = min(ends), max(ends)
+    for (name, trace), (colour, dash) in zip(columns.items(), LINES, strict=False):
+        where, lower, upper = trace[AGAINST[against]], trace["lower"], trace["upper"]
+        ax.fill_between(where, lower, upper, color=colour, alpha=0.12, linewidth=0)
+        drawn += ax.plot(where, upper, color=colour, linestyle=dash, label=name, linewidth=1.4)
+        ax.plot(where, lower, color=colour, linestyle=dash, linewidth=1.4)
+        ax.plot(where[-1:], [(lower[-1] + upper[-1]) / 2], "o", color=colour, markersize=3.5)
+    if all(trace[AGAINST[against]].min() > 0 for trace in columns.values()):
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+    spread = max(high - low, 0.1 * abs(high), 1e-12)
+    ax.set(ylim=(low - 2.5 * spread, high + 2.5 * spread), ylabel="bounds on the value")
+    ax.set_xlabel("rounds" if against == "rounds" else "seconds")
+    plain(ax)
+    if len(traces) > 1:
+        ax.legend(frameon=False, fontsize=8)
+    return drawn
+
+
+def draw_value_by_lipschitz(curve: Mapping[str, Sequence[float]], ax: Axes) -> list[Any]:
+    """The value of the game against L with its bounds, and what the tables cost between the grid points.
+
+    ``curve`` has the lists ``L``, ``lower`` and ``upper``, and, if they are to be shown: ``interpolated``, the worst
+    regret found of each table on the continuum; ``continuous_L`` and ``continuous_upper``, that of tables made for the
+    continuum; ``unrestricted``, the value without a bound on the slope.
+    """
+    L = np.asarray(curve["L"], dtype=float)
+    lower, upper = np.asarray(curve["lower"], dtype=float), np.asarray(curve["upper"], dtype=float)
+    (colour, dash), (other, other_dash) = LINES[:2]
+    ax.fill_between(L, lower, upper, color=colour, alpha=0.25, linewidth=0)
+    drawn = ax.plot(
+        L, upper, dash, color=colour, marker="o", markersize=3.5, label="value on the grid, with its bounds"
+    )
+    if "interpolated" in curve:
+        found = np.asarray(curve["interpolated"], dtype=float)
+        label = "the same tables between the grid points, found"
+        drawn += ax.plot(L, found, other_dash, color=other, marker="s", markersize=3.5, label=label)
+    if "continuous_L" in curve:
+        (last, last_dash), label = LINES[2], "best table between the grid points, found"
+        drawn += ax.plot(
+            curve["continuous_L"],
+            curve["continuous_upper"],
+            last_dash,
+            color=last,
+            marker="^",
+            markersize=4,
+            label=label,
+        )
+    if "unrestricted" in curve:
+        floor = float(np.max(curve["unrestricted"]))
+        drawn.append(ax.axhline(floor, color=GREY, linestyle=":", linewidth=1.2, label="value for any slope"))
+    ax.set_xscale("log")
+    ax.set_xticks(L, [f"{value:g}" for value in L])
+    ax.minorticks_off()
+    ax.set(xlabel="Lipschitz constant $L$", ylabel="worst regret")
+    plain(ax)
+    ax.legend(frameon=False, fontsize=8)
+    return drawn

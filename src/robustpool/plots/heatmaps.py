@@ -1,0 +1,83 @@
+"""Heatmaps over pairs of reports: aggregators, their differences, their weak spots, and where nature puts the reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..game.worst_case import tabulated
+from .style import DIVERGING, SEQUENTIAL, colour_bar, square
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ..aggregators.design import AnyAggregator
+
+    Values = AnyAggregator | NDArray[np.float64]
+
+CELLS = 101
+"""Reports along an axis where an aggregator is drawn: every percent."""
+
+WEAKNESS_SCALE = (0.0, 0.065)
+"""The colour scale of R(x_1, x_2) [Guo2024, fig:allregrets]."""
+
+FORECAST, DIFFERENCE, WEAKNESS, CHANCE = (
+    "forecast $f(x_1, x_2)$",
+    "difference of forecasts",
+    "worst regret $R(x_1, x_2)$",
+    "probability of the reports",
+)
+
+
+def draw_aggregator(aggregator: Values, ax: Axes, *, bar: bool = True) -> Any:
+    """f(x_1, x_2) from 0 to 1: of any aggregator, or of its values on a uniform grid, shape (K, K)."""
+    return _heatmap(_values(aggregator), ax, bar and FORECAST, SEQUENTIAL, (0.0, 1.0))
+
+
+def draw_difference(one: Values, other: Values, ax: Axes, *, limit: float | None = None, bar: bool = True) -> Any:
+    """one - other: of aggregators, or of their values on the same grid; white where they agree, full colour from ``limit`` on."""
+    difference = _values(one) - _values(other)
+    most = float(np.abs(difference).max()) or 1.0 if limit is None else limit
+    return _heatmap(difference, ax, bar and DIFFERENCE, DIVERGING, (-most, most))
+
+
+def draw_weakness(values: NDArray[np.float64], ax: Axes, *, bar: bool = True) -> Any:
+    """R(x_1, x_2), the worst regret over structures that can produce the reports, on the paper's colour scale."""
+    return _heatmap(values, ax, bar and WEAKNESS, SEQUENTIAL, WEAKNESS_SCALE)
+
+
+def draw_report_distribution(chances: NDArray[np.float64], ax: Axes, *, least: float = 1e-8, bar: bool = True) -> Any:
+    """Pr[x_1, x_2] on a uniform grid of reports, as large cells on a logarithmic scale; grey where it is below ``least``."""
+    from matplotlib.colors import LogNorm
+
+    shown = np.ma.masked_less(chances, least)
+    steps = len(chances) - 1
+    edge = 0.5 / steps
+    image = ax.imshow(
+        shown.T, origin="lower", cmap=SEQUENTIAL, norm=LogNorm(least, 1.0), extent=(-edge, 1 + edge, -edge, 1 + edge)
+    )
+    square(ax)
+    ax.set(xlim=(-edge, 1 + edge), ylim=(-edge, 1 + edge), facecolor="#d9d9d9")
+    if bar:
+        colour_bar(image, ax, CHANCE)
+    return image
+
+
+def _values(aggregator: Values) -> NDArray[np.float64]:
+    if isinstance(aggregator, np.ndarray):
+        return aggregator
+    return tabulated(aggregator, np.linspace(0, 1, CELLS))
+
+
+def _heatmap(values: NDArray[np.float64], ax: Axes, label: str | bool, colours: str, scale: tuple[float, float]) -> Any:
+    """Values at the points i/(K-1), shaded between them."""
+    x = np.linspace(0, 1, len(values))
+    image = ax.pcolormesh(
+        x, x, values.T, cmap=colours, vmin=scale[0], vmax=scale[1], shading="gouraud", rasterized=True
+    )
+    square(ax)
+    if label:
+        colour_bar(image, ax, str(label))
+    return image

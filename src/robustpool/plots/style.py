@@ -1,0 +1,77 @@
+"""How the pictures look: colours that colour-blind readers and black-and-white printers can tell apart."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, dark enough to stand on white.
+INK, BLUE, ORANGE, GREEN, PURPLE, SKY, GREY = (
+    "#1a1a1a",
+    "#0072b2",
+    "#d55e00",
+    "#00795a",
+    "#aa4499",
+    "#56b4e9",
+    "#8c8c8c",
+)
+LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (PURPLE, ":"))
+"""Colour and dash together, so that neither alone has to tell the lines apart."""
+
+SEQUENTIAL, DIVERGING = "viridis", "PuOr_r"
+DPI = 150
+
+
+def new_figure(columns: int = 1, rows: int = 1, *, width: float = 3.4, height: float = 3.0) -> tuple[Figure, Any]:
+    """A figure with a grid of axes of ``width`` x ``height`` inches each; the axes as an array (rows, columns)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def png(figure: Figure, dpi: int = DPI) -> bytes:
+    """The picture as a PNG; the same numbers give the same bytes."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def plain(ax: Axes) -> None:
+    """Axes without the frame's upper right half, and with small text."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+    ax.xaxis.label.set_fontsize(9)
+    ax.yaxis.label.set_fontsize(9)
+
+
+def square(ax: Axes) -> None:
+    """Axes for two reports."""
+    ax.set_aspect("equal")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="report $x_1$", ylabel="report $x_2$")
+    ax.set_xticks(np.linspace(0, 1, 6))
+    ax.set_yticks(np.linspace(0, 1, 6))
+    ax.tick_params(labelsize=8)
+    ax.xaxis.label.set_fontsize(9)
+    ax.yaxis.label.set_fontsize(9)
+
+
+def title(ax: Axes, text: str) -> None:
+    """A small title above the axes."""
+    ax.set_title(text, fontsize=10)
+
+
+def colour_bar(image: Any, axes: Any, label: str, *, extend: str = "neither") -> Any:
+    """A narrow colour bar beside the axes, or one for several axes that share a scale."""
+    figure = image.axes.figure
+    bar = figure.colorbar(image, ax=axes, shrink=0.85, pad=0.02, aspect=22, extend=extend)
+    bar.set_label(label, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_visible(False)
+    return bar
