@@ -45,7 +45,7 @@ EXECUTED = {"python", "console", "json"}
 NOT_EXECUTED = {"text", "sh", "bibtex"}
 AT_WORK = re.compile(r"^\s*(\$ )?(robustpool\b|(import|from) robustpool\b|>>> )", re.MULTILINE)
 
-collect_ignore = ["docs/conf.py", "docs/_build"]
+collect_ignore = ["docs/conf.py", "docs/_build", "docs/gallery", "docs/auto_gallery"]  # the gallery: test_notebooks.py
 
 
 # --- the languages ----------------------------------------------------------------------------------------------------

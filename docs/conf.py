@@ -37,9 +37,19 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery"]  # the gallery's pages are made in auto_gallery
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "run_stale_examples": True,  # a script that did not change may show another robustpool
+    "write_computation_times": False,
+    "show_signature": False,
+}
 
 html_theme = "furo"
 html_title = "robustpool"
@@ -86,7 +96,11 @@ def link_citations(text: str, role: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    def read_page(_app: Sphinx, _name: str, source: list[str]) -> None:
+    def read_page(app: Sphinx, name: str, source: list[str]) -> None:
+        if app.env.doc2path(name).suffix == ".rst":  # of the gallery, where all but the text is indented
+            lines = source[0].splitlines(keepends=True)
+            source[0] = "".join(line if line.startswith(" ") else link_citations(line, ":cite:p:") for line in lines)
+            return
         blocks = re.split(r"(^```.*?^```$)", source[0], flags=re.MULTILINE | re.DOTALL)
         source[0] = "".join(block if block.startswith("```") else link_citations(block, "{cite:p}") for block in blocks)
 

@@ -63,6 +63,12 @@ def design(
         float | None, typer.Option(help="Theory mode: play the rounds that the theorem asks for.")
     ] = None,
     out: Annotated[str, typer.Option("--out", "-o", help="The design file to write.")] = "design.json",
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html", help="Also write a page about the design, to look at and to send.", show_default=False
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the design file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -70,13 +76,13 @@ def design(
 
     The family is that of conditionally independent agents with reports and priors on grids, or the one in a file.
 
-    Writes the design with its bounds. Ctrl-C keeps what was reached. Exit status 1 means that the gap did not reach the
+    Writes the design with its bounds, and a page about it if you ask for a report. Ctrl-C keeps what was reached. Exit status 1 means that the gap did not reach the
     tolerance: the design is written all the same, and beside it stays a checkpoint from which --resume goes on.
 
     \b
     Examples:
       robustpool design --reports 20 --priors continuous --out design.json
-      robustpool design --nature continuous
+      robustpool design --nature continuous --report design.html
       robustpool design --prior-range 0.05 0.2
       robustpool design --family weather.json --out design.json
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
@@ -104,6 +110,8 @@ def design(
     priors = priors or ("continuous" if nature == "continuous" else "400")
     structures = load_family(family) if family is not None else _independent(agents, reports, priors, prior_range)
     _writable(out, family)
+    if report is not None:
+        _report_writable(report, out)
     restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
     checkpoint = Path(f"{out}.checkpoint.npz")
     with _progress(tolerance if epsilon is None else None) as progress:
@@ -127,6 +135,8 @@ def design(
     converged = solution.stopped in (Stopped.GAP, Stopped.THEORY)
     if converged:
         checkpoint.unlink(missing_ok=True)  # there is nothing left to resume
+    if report is not None:
+        _write_report(out, report)
     data: dict[str, Any] = {
         "lower": solution.lower,
         "upper": solution.upper,
@@ -136,6 +146,7 @@ def design(
         "stopped": solution.stopped.value,
         "guarantee": solution.guarantee,
         "output": out,
+        "report": report,
         "checkpoint": None if converged else str(checkpoint),
     }
     searched = family is None and (nature == "continuous" or priors == "continuous")
@@ -149,6 +160,8 @@ def design(
         f"gap                 {solution.gap:.2g} after {_count(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
         f"the design is in    {out}",
     ]
+    if report is not None:
+        lines.append(f"the report is in    {report}")
     if solution.guarantee is not None:
         lines.insert(2, f"guarantee           {solution.guarantee['says']} {solution.guarantee['source']}")
     if not converged:
@@ -186,10 +199,32 @@ def _writable(out: str, family: str | None) -> None:
         raise InputError(f"--out must be a new file or a design; {out!r} is neither.")
 
 
+def _report_writable(report: str, out: str) -> None:
+    """Say that the report cannot be written, or had better not be, before the work is done."""
+    from ..errors import InputError
+    from ..files import check_writable
+
+    target = Path(report)
+    if target.resolve() == Path(out).resolve():
+        raise InputError(f"--report and --out must be two files; both are {report!r}.")
+    check_writable(report)
+    if target.exists() and target.stat().st_size and not _holds(target, "<!doctype html"):
+        raise InputError(f"--report must be a new file or an HTML page; {report!r} is neither.")
+
+
+def _write_report(out: str, report: str) -> None:
+    """Write the page about the design that was just saved."""
+    from ..aggregators.design import load_design
+    from ..report.design_page import design_page
+    from ..report.page import write_page
+
+    write_page(design_page(load_design(out), file=out), report)
+
+
 def _holds(file: Path, text: str) -> bool:
     """Whether a text stands near the beginning of a file."""
     with file.open("rb") as opened:
-        return text.encode() in opened.read(200)
+        return text.encode().lower() in opened.read(200).lower()
 
 
 def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) -> str:

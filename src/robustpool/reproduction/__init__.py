@@ -1,0 +1,1 @@
+"""The paper, reproduced: its table, its figures, and where our numbers differ from it."""

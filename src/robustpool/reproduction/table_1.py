@@ -1,0 +1,97 @@
+"""Table 1: the worst-case regret of each aggregator, as the paper prints it, as a search finds it, and as it is proved."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..files import write_whole
+from ..game.worst_case import worst_case
+from ..numerics import outward
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ..aggregators.design import AnyAggregator
+    from .workbench import Workbench
+
+PUBLISHED = {"mean": 0.0625, "average-prior": 0.0260, "arieli-tuned": 0.0250, "algorithm-1": 0.0226}
+"""[Guo2024, Table 1]."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An aggregator's worst-case regret over all structures of two conditionally independent agents."""
+
+    name: str
+    words: str
+    published: float | None
+    found: float  # by a search over continuous structures
+    lower: float  # proved: some structure costs at least this
+    upper: float  # proved: none costs more
+    certificate: str  # its file
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the proved bounds, to the paper's four digits, are the published number."""
+        if self.published is None:
+            return None
+        return round(self.lower, 4) == round(self.upper, 4) == self.published
+
+    @property
+    def improves(self) -> bool:
+        """Whether the regret is proved to be less than the best that the paper prints."""
+        return self.upper < PUBLISHED["algorithm-1"]
+
+
+def table_1(bench: Workbench) -> list[Row]:
+    """The paper's three closed forms, its algorithm's table as we compute it, and our own aggregators."""
+    settings = bench.settings
+    rows = [
+        _row(bench, "mean", "mean", "simple averaging"),
+        _row(bench, "average-prior", "average-prior", "average prior"),
+        _row(bench, "arieli-tuned", "arieli-tuned", "state of the art (average prior, tuned)"),
+    ]
+    words = f"Algorithm 1, N = {settings.reports}, M = {settings.priors}, {settings.rounds:,} rounds, interpolated"
+    rows.append(_row(bench, "algorithm-1", bench.algorithm_1().aggregator, words))
+    for knots in settings.knots:
+        solution = bench.against_continuous_nature(knots)
+        words = f"ours: the best table with N = {knots} against any reports and any prior"
+        rows.append(_row(bench, f"continuous-{knots}", solution.aggregator, words))
+    rows.append(_row(bench, "minimax", "minimax", "ours: the rule minimax, a closed form"))
+    return rows
+
+
+def _row(bench: Workbench, name: str, aggregator: AnyAggregator, words: str) -> Row:
+    bench.tell(f"searching the worst case of {name}", 0.0)
+    found = worst_case(aggregator).regret
+    certificate = bench.certificate(name, aggregator)
+    file = f"certificates/{name}.json"
+    return Row(name, words, PUBLISHED.get(name), found, certificate.lower, certificate.upper, file)
+
+
+HEADER = ("aggregator", "published", "found", "proved at least", "proved at most", "certificate")
+
+
+def cells(row: Row, digits: int = 9) -> tuple[str, ...]:
+    """A row as text; what is proved is rounded outward, what is found is cut."""
+    return (
+        row.words,
+        "" if row.published is None else f"{row.published:.4f}",
+        outward(row.found, "ROUND_FLOOR", digits),
+        outward(row.lower, "ROUND_FLOOR", digits),
+        outward(row.upper, "ROUND_CEILING", digits),
+        row.certificate,
+    )
+
+
+def save_table(rows: Sequence[Row], path: Path) -> None:
+    """The table as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("name", *HEADER))
+    writer.writerows((row.name, *cells(row, 12)) for row in rows)
+    write_whole(path, lambda partial: partial.write_text(text.getvalue(), encoding="utf-8"))

@@ -1,0 +1,86 @@
+"""A headless Chromium for tests of pages, and what every page has to pass in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+WIDTHS = (400, 1600)
+
+
+def executable(playwright: Playwright) -> str | None:
+    """A Chromium on the PATH, or the one that `playwright install chromium` brought."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    return found or (own if Path(own := playwright.chromium.executable_path).exists() else None)
+
+
+def without(reason: str) -> NoReturn:
+    """Skip what needs a browser, or fail where there has to be one."""
+    if os.environ.get("CI"):
+        pytest.fail(f"no browser: {reason}")
+    pytest.skip(f"no browser: {reason}")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser. Where there is none, the tests are skipped; with the environment variable CI, they fail."""
+    with sync_playwright() as playwright:
+        path = executable(playwright)
+        if path is None:
+            without(f"none of {', '.join(NAMES)} is on the PATH (`make test` tries to install one)")
+        try:
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except Error as error:
+            without(f"{path} does not start: {error.message.splitlines()[0]}")
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, width: int = 1600, *, script: bool = True) -> Iterator[Page]:
+    """A page from a file; at the end it must have asked for nothing else, and complained of nothing."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+    page.on("request", lambda request: None if harmless(request.url, file) else complaints.append(request.url))
+    try:
+        page.goto(file.as_uri())
+        yield page
+        assert complaints == [], complaints
+    finally:
+        context.close()
+
+
+def harmless(url: str, file: Path) -> bool:
+    """Whether a request is for the page itself or for what is in it."""
+    return url.partition("#")[0] == file.as_uri() or url.startswith("data:")
+
+
+def overflow(page: Page) -> int:
+    """By how many pixels the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def findings(page: Page) -> list[tuple[str, str, list[Any]]]:
+    """The serious and critical findings of axe-core."""
+    violations: list[Any] = Axe().run(page).response["violations"]
+    return [
+        (found["id"], found["help"], [node["html"][:200] for node in found["nodes"][:3]])
+        for found in violations
+        if found["impact"] in {"serious", "critical"}
+    ]

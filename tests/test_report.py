@@ -1,0 +1,574 @@
+"""The report: one HTML file that loads nothing and hides nothing, and a calculator that agrees with the package."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+import zlib
+from contextlib import contextmanager
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import robustpool as rp
+from browser import WIDTHS, chromium, findings, opened, overflow
+from robustpool.aggregators.design import Design, load_design
+from robustpool.aggregators.rules import RULES
+from robustpool.artefact import design_to_json
+from robustpool.cli.app import app
+from robustpool.errors import InputError
+from robustpool.report import Page, Picture, Section, Table, render, write_page
+from robustpool.report.calculator import calculator
+from robustpool.report.design_page import THIS, design_page
+from robustpool.structures.family_file import EXAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as BrowserPage
+
+HOSTILE = "<script>alert(1)</script>\" onload='x' & `<b>` </title></style>]]> \u2028 😀"
+UNKNOWN = str(EXAMPLES / "weather-unknown.json")
+
+
+def png(width: int, height: int, *, dpi: int | None = None, size: int = 0) -> bytes:
+    """A grey picture, padded to about a size with a chunk that browsers skip."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    resolution = b"" if dpi is None else chunk(b"pHYs", struct.pack(">IIB", *[round(dpi / 0.0254)] * 2, 1))
+    pixels = zlib.compress((b"\0" + b"\xc0" * width) * height)
+    padding = chunk(b"ruSt", np.random.default_rng(0).bytes(size)) if size else b""
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        (chunk(b"IHDR", head), resolution, chunk(b"IDAT", pixels), padding, chunk(b"IEND", b""))
+    )
+
+
+def picture(**fields: Any) -> Picture:
+    return Picture(**{"name": "p", "title": "T", "png": png(60, 40), "alt": "grey", "meaning": "Grey.", **fields})
+
+
+def designed(solution: rp.Solution) -> Design:
+    return Design(solution.aggregator, solution.lower, solution.upper, json.loads(json.dumps(design_to_json(solution))))
+
+
+class Elements(HTMLParser):
+    """The start tags with their attributes, and the text in each kind of element."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.text: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.stack:
+            while self.stack.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if self.stack:
+            self.text.setdefault(self.stack[-1], []).append(data)
+
+
+def hostile_page() -> Page:
+    table = Table(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "1.5"), ("x" * 300, "12 %")), HOSTILE)
+    wide = Table("Wide", tuple(f"column {k}" for k in range(40)), (tuple(f"{k / 7:.9f}" for k in range(40)),))
+    pictures = (picture(name=HOSTILE, title=HOSTILE, png=png(900, 400), alt=HOSTILE, meaning=HOSTILE, numbers=HOSTILE),)
+    section = Section(
+        HOSTILE, f"{HOSTILE}\n\n{'long' * 100}", (*pictures, picture(), table, wide), (HOSTILE, "a `code` b")
+    )
+    data = calculator({HOSTILE: "mean", "half": lambda x: 0.5 + 0 * x[:, 0]}, HOSTILE)
+    return Page(HOSTILE, HOSTILE, (section, Section("Empty", "")), {HOSTILE: HOSTILE}, data)
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_text_is_escaped_and_none_is_lost() -> None:
+    found = Elements(render(hostile_page()))
+    kinds = [tag for tag, _ in found.tags]
+    assert kinds.count("script") == 2
+    assert kinds.count("style") == kinds.count("title") == kinds.count("h1") == 1
+    assert "b" not in kinds
+    assert not [name for _, attributes in found.tags for name in attributes if name.startswith("on")]
+    assert HOSTILE in found.text["title"]
+    assert HOSTILE in found.text["h1"]
+    assert [attributes["alt"] for tag, attributes in found.tags if tag == "img"] == [HOSTILE, "grey"]
+    data = json.loads(next(text for text in found.text["script"] if text.startswith("{")))
+    assert data == hostile_page().calculator
+    assert "".join(found.text["code"]).count("code") == 1
+
+
+def test_nothing_is_loaded() -> None:
+    text = render(hostile_page())
+    for _, attributes in Elements(text).tags:
+        for name in ("src", "href", "srcset", "action", "poster", "data"):
+            address = attributes.get(name)
+            assert address is None or address.startswith(("#", "data:"))
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL)
+    assert style is not None
+    assert not re.search(r"url\(|@import", style[1])
+    assert not re.search(r"https?://|fetch\(|XMLHttpRequest|import\(", text)
+    assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'" in text
+
+
+def test_headings_go_down_step_by_step_and_tables_are_labelled() -> None:
+    found = Elements(render(hostile_page())).tags
+    levels = [int(tag[1]) for tag, _ in found if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(deeper <= level + 1 for level, deeper in pairwise(levels))
+    assert sum(tag == "caption" for tag, _ in found) == sum(tag == "table" for tag, _ in found)
+    assert all("scope" in attributes for tag, attributes in found if tag == "th")
+
+
+def test_fifteen_pictures_stay_below_eight_megabytes() -> None:
+    pictures = tuple(picture(name=f"p{k}", png=png(900, 600, size=150_000)) for k in range(15))
+    data = calculator({}, "minimax")
+    page = Page("Many", "Pictures.", (Section("All", "", pictures),), {}, data)
+    assert len(render(page).encode()) < 8_000_000
+    assert len(json.dumps(data)) < 500_000
+
+
+def test_pictures_have_the_size_that_their_resolution_says() -> None:
+    def size(content: bytes) -> tuple[str | None, str | None]:
+        page = Page("", "", (Section("", "", (picture(png=content),)),), {})
+        attributes = next(attributes for tag, attributes in Elements(render(page)).tags if tag == "img")
+        return attributes["width"], attributes["height"]
+
+    assert size(png(900, 300)) == ("900", "300")
+    assert size(png(900, 300, dpi=150)) == ("720", "240")  # 6 x 2 inches of 120 pixels
+    with pytest.raises(InputError, match="a picture must be a PNG; it begins with b'GIF89a'"):
+        size(b"GIF89a")
+
+
+def test_numbers_are_aligned_right() -> None:
+    table = Table("T", ("name", "a", "b", "c"), (("x", "1.5e-3", "12 %", "1.5"), ("y", "-2,000", "–", "about 2")))
+    found = [
+        attributes
+        for tag, attributes in Elements(render(Page("", "", (Section("", "", (table,)),), {}))).tags
+        if tag == "td"
+    ]
+    assert ["class" in attributes for attributes in found] == [True, True, False] * 2
+    with pytest.raises(InputError, match=r"a cell for each of the 2 columns; row 1 of 'T' has 1\."):
+        Table("T", ("a", "b"), (("1", "2"), ("1",)))
+
+
+def test_a_page_is_written_whole_into_a_folder_that_is_made(tmp_path: Path) -> None:
+    write_page(Page("Ü", "ü", (), {}), tmp_path / "new" / "page.html")
+    assert "<h1>Ü</h1>" in (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be written: it is not a regular file"):
+        write_page(Page("", "", (), {}), tmp_path)
+
+
+# --- the calculator's data --------------------------------------------------------------------------------------------
+
+
+def unpacked(entry: dict[str, Any]) -> NDArray[np.float64]:
+    """The table of an entry, as the page reads it."""
+    values = np.frombuffer(base64.b64decode(entry["values"]), dtype="<f4").astype(float)
+    if not entry["symmetric"]:
+        return values.reshape(101, 101)
+    table = np.zeros((101, 101))
+    table[np.tril_indices(101)] = values
+    return np.maximum(table, table.T)
+
+
+def test_the_tables_are_the_rules() -> None:
+    x = np.arange(101) / 100
+    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    data = calculator({"first": lambda reports: reports[:, 0]}, "mean")
+    assert {entry["name"] for entry in data["aggregators"]} == {"first", *RULES} - {"bordley"}
+    for entry in data["aggregators"]:
+        rule: Callable[[Any], Any] = (lambda r: r[:, 0]) if entry["name"] == "first" else rp.get_rule(entry["name"])
+        assert entry["symmetric"] == (entry["name"] != "first")
+        contradictory = (pairs.min(axis=1) == 0) & (pairs.max(axis=1) == 1)
+        expected = np.where(contradictory, 0.5, rule(pairs)).reshape(101, 101)
+        assert unpacked(entry) == pytest.approx(expected, abs=4e-8)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+def test_regrets_are_rounded_outward_and_say_how_they_are_known() -> None:
+    bounds = {"a": {"proved": True, "upper": 0.1234561, "found": 0.1}, "b": {"proved": False, "found": 0.1234569}}
+    data = calculator({"a": "mean", "b": "mean", "c": "mean"}, "a", bounds=bounds)
+    shown = {entry["name"]: (entry["regret"]["text"], entry["regret"]["kind"]) for entry in data["aggregators"]}
+    assert [shown[name] for name in "abc"] == [("0.123457", "proved"), ("0.123456", "found"), ("–", "not known")]
+    assert shown["minimax"] == ("0.022543", "proved")
+    rules = [float(text) for text, _ in list(shown.values())[3:]]
+    assert rules == sorted(rules)
+    with pytest.raises(InputError, match=r"the chosen aggregator must be one of minimax, .*; it is 'magic'"):
+        calculator({}, "magic")
+
+
+# --- pages of designs -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two_agents() -> Design:
+    return designed(rp.solve(rp.ConditionallyIndependent(2, 10, 20), method="multiplicative-weights", rounds=20))
+
+
+@pytest.fixture(scope="module")
+def finite() -> Design:
+    return designed(rp.solve(rp.load_family(UNKNOWN)))
+
+
+def test_a_design_for_two_agents(two_agents: Design) -> None:
+    page = design_page(two_agents, file="my design.json")
+    assert page.calculator is not None
+    assert page.calculator["chosen"] == THIS
+    entry = page.calculator["aggregators"][0]
+    assert unpacked(entry)[70, 60] == pytest.approx(float(two_agents([[0.7, 0.6]])[0]), abs=1e-7)
+    assert entry["regret"]["kind"] == "found"
+    assert float(entry["regret"]["text"]) >= two_agents.upper - 1e-6  # between the steps of the grid it is worse
+    text = render(page)
+    assert "Neither is proved." in text
+    assert "Between the steps of the grid it can be worse." in text
+    assert "robustpool certify &#x27;my design.json&#x27; --out certificate.json" in text
+    assert two_agents.data["hash"] in text
+    assert text.count("data:image/png") == 2
+
+
+def test_the_lower_bound_of_continuous_nature_speaks_of_tables_only(two_agents: Design) -> None:
+    settings = {**two_agents.data["settings"], "nature": "continuous", "restrictions": ["monotone"]}
+    bounds = {**two_agents.data["bounds"], "upper_is": "found by search"}
+    design = replace(two_agents, data={**two_agents.data, "settings": settings, "bounds": bounds}, upper=0.0226189)
+    page = design_page(design)
+    assert "no table with knots in steps of 1/10 under the same restrictions can be sure of less" in page.lead
+    assert "the worst regret that a search found is 0.022618," in page.lead
+
+
+def test_a_range_of_priors_and_another_loss_are_told(two_agents: Design) -> None:
+    family = {**two_agents.data["family"], "prior_range": [0.05, 0.2]}
+    settings = {**two_agents.data["settings"], "loss": "log"}
+    page = design_page(replace(two_agents, data={**two_agents.data, "family": family, "settings": settings}))
+    assert page.calculator is not None
+    assert page.calculator["prior_range"] == [0.05, 0.2]
+    assert "only base rates from 0.05 to 0.2 count" in page.calculator["note"]
+    assert "made for the log loss" in page.calculator["note"]
+    assert "cannot be proved yet" in render(page)
+
+
+@pytest.mark.parametrize("agents", [1, 3, 4])
+def test_designs_for_other_numbers_of_agents(agents: int) -> None:
+    design = designed(rp.solve(rp.ConditionallyIndependent(agents, 2, 4), tolerance=1e-3))
+    page = design_page(design)
+    assert page.calculator is None
+    tables = [part for section in page.sections for part in section.parts if isinstance(part, Table)]
+    grid = next(table for table in tables if table.title == "Forecasts on the grid")
+    for row in grid.rows:
+        assert f"{design([[float(cell) for cell in row[:-1]]])[0]:.6f}" == row[-1]
+    assert "robustpool certify" not in render(page)
+
+
+def test_a_finite_family_has_its_profiles_and_names(finite: Design) -> None:
+    page = design_page(finite)
+    assert page.calculator is None
+    tables = {part.title: part for section in page.sections for part in section.parts if isinstance(part, Table)}
+    forecasts = tables["Forecasts by reports"]
+    assert forecasts.columns == ("ann says", "bob says", "Pr[rain]")
+    assert ("0.5", "0.5", f"{finite([[0.5, 0.5]])[0]:.6f}") in forecasts.rows
+    heaviest = tables["The heaviest structures of nature's mixture"]
+    assert {row[0] for row in heaviest.rows} == {"independent bulletins", "one shared bulletin"}
+
+
+def test_more_states_vector_reports_and_long_tables() -> None:
+    family = rp.random_family(structures=60, states=3, report="higher-order", rng=1)
+    design = designed(rp.solve(family, tolerance=1e-2))
+    tables = [part for section in design_page(design).sections for part in section.parts if isinstance(part, Table)]
+    forecasts = next(table for table in tables if table.title == "Forecasts by reports")
+    assert len(forecasts.columns) == 2 + 3
+    assert len(forecasts.rows) == 200
+    assert f"The first 200 of {len(family.reports):,} profiles of reports" in forecasts.note
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["design", *arguments])
+
+
+def test_the_command_writes_the_report(tmp_path: Path) -> None:
+    out, report = str(tmp_path / "d.json"), tmp_path / "new" / "d.html"
+    done = command("--family", UNKNOWN, "--out", out, "--report", str(report))
+    assert done.exit_code == 0, done.output
+    assert f"the report is in    {report}" in done.output
+    assert report.read_text(encoding="utf-8") == render(design_page(load_design(out), file=out))
+    again = command("--family", UNKNOWN, "--out", out, "--report", str(report), "--json")
+    assert json.loads(again.output)["report"] == str(report)
+
+
+def test_the_report_is_written_when_the_tolerance_is_not_reached(tmp_path: Path) -> None:
+    arguments = ["--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(tmp_path / "d.html")]
+    done = command(*arguments, "--method", "multiplicative-weights", "--tolerance", "1e-12", "--rounds", "3")
+    assert done.exit_code == 1
+    assert "the round limit was reached" in (tmp_path / "d.html").read_text(encoding="utf-8")
+
+
+def test_the_report_is_written_after_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(state: Any, rounds: int) -> None:  # noqa: ARG001
+        if state.round >= 2:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def progress(tolerance: float | None) -> Iterator[Callable[[Any, int], None]]:  # noqa: ARG001
+        yield interrupt
+
+    monkeypatch.setattr("robustpool.cli.design._progress", progress)
+    arguments = ["--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(tmp_path / "d.html")]
+    done = command(*arguments, "--method", "multiplicative-weights", "--tolerance", "1e-12")
+    assert done.exit_code == 1
+    assert "it was interrupted; what was reached is kept" in (tmp_path / "d.html").read_text(encoding="utf-8")
+
+
+def test_a_file_that_is_no_page_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for report, sentence in [
+        (tmp_path / "notes.txt", "--report must be a new file or an HTML page; "),
+        (tmp_path / "notes.txt" / "d.html", "cannot be written: 'notes.txt' is not a folder"),
+        (tmp_path / "d.json", "--report and --out must be two files; both are "),
+    ]:
+        done = command("--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(report))
+        assert isinstance(done.exception, InputError)
+        assert sentence in str(done.exception)
+        assert not (tmp_path / "d.json").exists()  # before the work, not after
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+# --- in a browser -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, two_agents: Design, finite: Design) -> dict[str, Path]:
+    """The pages that are looked at."""
+    folder = tmp_path_factory.mktemp("pages")
+    contents = {"two": design_page(two_agents), "finite": design_page(finite), "hostile": hostile_page()}
+    for name, page in contents.items():
+        write_page(page, folder / f"{name}.html")
+    return {name: folder / f"{name}.html" for name in contents}
+
+
+@pytest.mark.parametrize("name", ["two", "finite", "hostile"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_fits_and_can_be_read_by_all(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
+    with opened(browser, pages[name], width) as page:
+        assert overflow(page) == 0
+        assert findings(page) == []
+
+
+def test_the_checks_of_a_page_can_fail(browser: Browser, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text("<html><body><img src='data:,' width=3000><script>nothing.at.all</script></body></html>")
+    seen: list[Any] = []
+
+    def look() -> None:
+        with opened(browser, bad) as page:
+            seen.extend((overflow(page), [found[0] for found in findings(page)]))
+
+    with pytest.raises(AssertionError, match="nothing is not defined"):
+        look()
+    assert seen[0] > 1000
+    assert "image-alt" in seen[1]
+    bad.write_text("<html><body><img src='http://localhost:9/x.png'></body></html>")
+    with pytest.raises(AssertionError, match=r"localhost:9/x\.png"):
+        look()
+
+
+def test_without_javascript_the_page_says_what_is_missing(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["two"], script=False) as page:
+        sentence = page.locator(
+            "#calculator noscript"
+        ).inner_html()  # Chromium shows it only if started without scripts
+        assert "The calculator needs JavaScript" in sentence
+        assert page.get_by_text("Bounds on the worst regret").first.is_visible()
+        assert not page.locator("#report-1").is_visible()
+
+
+def move(page: BrowserPage, first: int, second: int, name: str) -> None:
+    """Set both reports and the aggregator, and wait for the structure that belongs to them."""
+    page.locator("#number-1").fill(str(first))
+    page.locator("#number-2").fill(str(second))
+    page.locator("#aggregator").select_option(label=name)
+    settle(page, first, second, name)
+
+
+def settle(page: BrowserPage, first: int, second: int, name: str) -> None:
+    page.wait_for_function(
+        "shown => document.getElementById('structure').dataset.shown === shown + document.getElementById('least').value",
+        arg=f"{first},{second},{name},",
+    )
+
+
+def text(page: BrowserPage, selector: str) -> str:
+    return (page.locator(selector).text_content() or "").replace("\u00a0", " ")
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.2f} %"
+
+
+@pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
+def test_the_page_says_what_the_package_says(browser: Browser, pages: dict[str, Path], two_agents: Design) -> None:
+    with opened(browser, pages["two"]) as page:
+        names = [row.replace("\u00a0", " ") for row in page.locator("#forecasts tbody th").all_text_contents()]
+        assert set(names) == {THIS, *RULES} - {"bordley"}
+        for first, second in [(70, 60), (3, 98), (0, 40), (100, 100), (50, 50), (0, 100)]:
+            move(page, first, second, "minimax")
+            for number, name in enumerate(names):
+                rule: Any = two_agents if name == THIS else name
+                said = text(page, f"#forecast-{number}")
+                assert said == percent(rp.aggregate([first / 100, second / 100], rule)), (first, second, name)
+            assert text(page, "#forecast") == percent(rp.aggregate([first / 100, second / 100]))
+        assert "one of them must be wrong" in text(page, "#structure-sentence")  # at 0 and 100
+        assert not page.locator("#structure-found").is_visible()
+        assert text(page, "#base-rates") == ""
+
+
+def test_the_reports_can_be_moved_by_keys_by_numbers_and_on_the_map(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["two"]) as page:
+        settle(page, 70, 60, THIS)
+        before = text(page, "#forecast"), text(page, "#structure-regret"), text(page, "#base-0")
+        page.locator("#report-1").focus()
+        for _ in range(5):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Home")
+        settle(page, 75, 0, THIS)
+        assert (page.locator("#number-1").input_value(), page.locator("#number-2").input_value()) == ("75", "0")
+        page.locator("#report-2").fill("30")
+        settle(page, 75, 30, THIS)
+        after = text(page, "#forecast"), text(page, "#structure-regret"), text(page, "#base-0")
+        assert all(one != other for one, other in zip(before, after, strict=True))
+        page.locator("#number-1").fill("400")  # no report; the last one stays
+        page.locator("#number-1").blur()
+        assert page.locator("#number-1").input_value() == "75"
+        page.locator("#map").scroll_into_view_if_needed()
+        box = page.locator("#map").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 20.5 / 101 * box["width"], box["y"] + (1 - 90.5 / 101) * box["height"])
+        page.mouse.down()
+        settle(page, 20, 90, THIS)
+        page.mouse.move(box["x"] + 40.5 / 101 * box["width"], box["y"] - 50)
+        page.mouse.up()
+        settle(page, 40, 100, THIS)
+        assert text(page, "#base-1") == "100.0 %"  # who says 100 % is right
+
+
+def worst_by_force(
+    table: NDArray[np.float64], first: int, second: int, priors: NDArray[np.float64], least: float
+) -> float:
+    """The largest regret of structures that bring two reports: all other reports in whole percents, the given priors."""
+
+    def others(x: float, mu: float) -> list[tuple[float, float]]:
+        """(y, Pr[x]) of an agent who says x or y."""
+        if abs(x - mu) < 1e-12:
+            return [(x, 1.0)]
+        apart = [k / 100 for k in range(101) if (k / 100 - mu) * (x - mu) < -1e-12]
+        return [(y, (mu - y) / (x - y)) for y in apart]
+
+    def cost(
+        a: NDArray[np.float64], b: NDArray[np.float64], mu: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """c and c (f - g)^2."""
+        yes, no = a * b / mu, (1 - a) * (1 - b) / (1 - mu)
+        c = yes + no
+        g = np.divide(yes, c, out=np.zeros_like(c), where=c > 0)
+        f = table[np.rint(100 * a).astype(int), np.rint(100 * b).astype(int)]
+        return c, c * (f - g) ** 2
+
+    worst = -1.0
+    for mu in priors:
+        (y, q), (z, r) = (np.array(others(x / 100, mu)).reshape(-1, 2).T for x in (first, second))
+        y, q, x1, x2 = y[:, None], q[:, None], np.array(first / 100), np.array(second / 100)
+        regret = q * r * cost(x1, x2, mu)[1] + q * (1 - r) * cost(x1, z, mu)[1]
+        regret = regret + (1 - q) * r * cost(y, x2, mu)[1] + (1 - q) * (1 - r) * cost(y, z, mu)[1]
+        regret = np.where(q * r * cost(x1, x2, mu)[0] >= least, regret, -1.0)
+        worst = max(worst, float(regret.max(initial=-1.0)))
+    return worst
+
+
+def independent_regret(rule: str, prior: float, reports: list[list[float]]) -> float:
+    """The regret by the joint distribution: agent i says reports[i][0] with chance q_i, else reports[i][1]."""
+    joint = np.zeros((2, 2, 2))
+    for omega, base in ((0, 1 - prior), (1, prior)):
+        chances = []
+        for x, y in reports:
+            q = 1.0 if x == y else (prior - y) / (x - y)
+            says = np.array([q * x, (1 - q) * y]) if omega else np.array([q * (1 - x), (1 - q) * (1 - y)])
+            chances.append(says / base)
+        joint[omega] = base * np.outer(*chances)
+    return rp.regret(rule, rp.InformationStructure(joint))
+
+
+@pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
+def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser, pages: dict[str, Path]) -> None:
+    x = np.arange(101) / 100
+    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    proved = {entry["name"]: entry["regret"]["upper"] for entry in calculator({}, "minimax")["aggregators"]}
+    cases = [
+        (70, 60, "minimax", 0.0),
+        (20, 85, "mean", 0.0),
+        (50, 50, "product", 0.0),
+        (0, 30, "average-prior", 0.0),
+        (1, 99, "geometric-mean", 0.0),
+        (100, 100, "log-odds", 0.0),
+        (70, 60, "minimax", 0.05),
+        (20, 85, "mean", 0.2),
+        (1, 99, "geometric-mean", 0.05),
+    ]
+    with opened(browser, pages["two"]) as page:
+        for case in cases:
+            first, second, name, least = case
+            page.locator("#least").select_option(f"{least:g}")
+            move(page, first, second, name)
+            table = rp.get_rule(name)(pairs).reshape(101, 101)
+            half = np.arange(1, 200) / 200
+            found = json.loads(page.locator("#structure").get_attribute("data-structure") or "null")
+            if found is None:  # as often as that, nothing brings these two
+                assert "no structure in which the two reports come that often" in text(page, "#structure-sentence")
+                assert worst_by_force(table, first, second, half, least) < 0
+                continue
+            around = found["prior"] + np.arange(-9, 10) / 1000
+            around = around[(around > 0) & (around < 1)]
+            wanted = worst_by_force(table, first, second, np.union1d(half, around), least)
+            assert found["regret"] == pytest.approx(wanted, abs=2e-6), case
+            reports = [[report / 100 for report in pair] for pair in found["reports"]]
+            assert found["regret"] == pytest.approx(independent_regret(name, found["prior"], reports), abs=1e-7)
+            assert found["regret"] <= proved[name] + 1e-7  # the tables are 32-bit floats
+            assert text(page, "#structure-regret") == f"{np.floor(found['regret'] * 1e6) / 1e6:.6f}"
+            assert 1 <= page.locator("#structure-table tbody tr").count() <= 4
+
+
+def test_base_rates_are_bayes(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["two"]) as page:
+        for first, second in [(70, 60), (0, 50), (99, 2)]:
+            move(page, first, second, "minimax")
+            for number, mu in enumerate((0.1, 0.5, 0.9)):
+                posterior = rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}")
+                assert text(page, f"#base-{number}") == f"{100 * posterior:.1f} %"
