@@ -12,7 +12,7 @@ PYTHON  ?= python3.13 python3.12 python3.11 python3
 
 # One process a core: threads inside numpy and numba would only take the cores away from the other pytest worker.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
-PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all lint regrets bench docs clean

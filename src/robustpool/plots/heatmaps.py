@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..game.worst_case import tabulated
-from .style import DIVERGING, SEQUENTIAL, colour_bar, square
+from .style import DIVERGING, SEQUENTIAL, colour_bar, shade, square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,12 +52,8 @@ def draw_report_distribution(chances: NDArray[np.float64], ax: Axes, *, least: f
     """Pr[x_1, x_2] on a uniform grid of reports, as large cells on a logarithmic scale; grey where it is below ``least``."""
     from matplotlib.colors import LogNorm
 
-    shown = np.ma.masked_less(chances, least)
-    steps = len(chances) - 1
-    edge = 0.5 / steps
-    image = ax.imshow(
-        shown.T, origin="lower", cmap=SEQUENTIAL, norm=LogNorm(least, 1.0), extent=(-edge, 1 + edge, -edge, 1 + edge)
-    )
+    edge = 0.5 / (len(chances) - 1)
+    image = shade(np.ma.masked_less(chances, least), ax, SEQUENTIAL, norm=LogNorm(least, 1.0), between="nearest")
     square(ax)
     ax.set(xlim=(-edge, 1 + edge), ylim=(-edge, 1 + edge), facecolor="#d9d9d9")
     if bar:
@@ -72,11 +68,7 @@ def _values(aggregator: Values) -> NDArray[np.float64]:
 
 
 def _heatmap(values: NDArray[np.float64], ax: Axes, label: str | bool, colours: str, scale: tuple[float, float]) -> Any:
-    """Values at the points i/(K-1), shaded between them."""
-    x = np.linspace(0, 1, len(values))
-    image = ax.pcolormesh(
-        x, x, values.T, cmap=colours, vmin=scale[0], vmax=scale[1], shading="gouraud", rasterized=True
-    )
+    image = shade(values, ax, colours, scale)
     square(ax)
     if label:
         colour_bar(image, ax, str(label))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import GREY, INK, LINES, SEQUENTIAL, colour_bar, plain, square
+from .style import GREY, INK, LINES, SEQUENTIAL, colour_bar, plain, shade, square
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def draw_posterior_by_reports(
 ) -> Any:
     """g_mu(x_1, x_2) on a uniform grid; the trimmed area is hatched [Guo2024, fig:sensitive_prediction]."""
     x = np.linspace(0, 1, len(values))
-    image = ax.pcolormesh(x, x, values.T, cmap=SEQUENTIAL, vmin=0, vmax=1, shading="gouraud", rasterized=True)
+    image = shade(values, ax, SEQUENTIAL, (0.0, 1.0))
     if trimmed is not None and trimmed.any():
         area = trimmed.T.astype(float)
         ax.contourf(x, x, area, levels=[0.5, 1.5], colors="none", hatches=["////"])
@@ -48,7 +48,7 @@ def draw_areas(areas: NDArray[np.int64], names: Mapping[int, str], ax: Axes) -> 
 
     x = np.linspace(0, 1, len(areas))
     shades = ListedColormap(["#ffffff", "#cfe3f3", "#f3dcc4", "#d5d5d5", "#eceff1"][: max(names) + 1])
-    ax.pcolormesh(x, x, areas.T, cmap=shades, vmin=-0.5, vmax=max(names) + 0.5, shading="nearest", rasterized=True)
+    shade(areas, ax, shades, (-0.5, max(names) + 0.5), between="nearest")
     for number, name in names.items():
         inside = areas == number
         ax.contour(x, x, inside.T.astype(float), levels=[0.5], colors=GREY, linewidths=0.8)

@@ -62,6 +62,22 @@ def square(ax: Axes) -> None:
     ax.yaxis.label.set_fontsize(9)
 
 
+def shade(
+    values: Any,
+    ax: Axes,
+    colours: Any,
+    scale: tuple[float, float] = (0.0, 1.0),
+    *,
+    norm: Any = None,
+    between: str = "bilinear",
+) -> Any:
+    """Colour the square by values at the points i/(K-1), j/(K-1), shape (K, K), the first index along the horizontal axis."""
+    edge = 0.5 / (len(values) - 1)
+    limits = {"vmin": scale[0], "vmax": scale[1]} if norm is None else {"norm": norm}
+    extent = (-edge, 1 + edge, -edge, 1 + edge)  # a value stands at the middle of its cell
+    return ax.imshow(values.T, origin="lower", cmap=colours, extent=extent, interpolation=between, **limits)
+
+
 def title(ax: Axes, text: str) -> None:
     """A small title above the axes."""
     ax.set_title(text, fontsize=10)

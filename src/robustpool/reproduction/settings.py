@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Settings:
     """The paper's sizes, unless said otherwise."""
 
+    rules: tuple[str, ...] = ("mean", "average-prior", "arieli-tuned")  # the published rules in Table 1
     reports: int = 20  # N
     priors: int = 400  # M
     rounds: int = 1000  # of Algorithm 1

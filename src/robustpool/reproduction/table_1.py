@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 PUBLISHED = {"mean": 0.0625, "average-prior": 0.0260, "arieli-tuned": 0.0250, "algorithm-1": 0.0226}
 """[Guo2024, Table 1]."""
 
+RULES = {
+    "mean": "simple averaging",
+    "average-prior": "average prior",
+    "arieli-tuned": "state of the art (average prior, tuned)",
+}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -50,11 +56,7 @@ class Row:
 def table_1(bench: Workbench) -> list[Row]:
     """The paper's three closed forms, its algorithm's table as we compute it, and our own aggregators."""
     settings = bench.settings
-    rows = [
-        _row(bench, "mean", "mean", "simple averaging"),
-        _row(bench, "average-prior", "average-prior", "average prior"),
-        _row(bench, "arieli-tuned", "arieli-tuned", "state of the art (average prior, tuned)"),
-    ]
+    rows = [_row(bench, name, name, RULES[name]) for name in settings.rules]
     words = f"Algorithm 1, N = {settings.reports}, M = {settings.priors}, {settings.rounds:,} rounds, interpolated"
     rows.append(_row(bench, "algorithm-1", bench.algorithm_1().aggregator, words))
     for knots in settings.knots:
