@@ -22,24 +22,18 @@ PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfil
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## design robust aggregators for three examples, use them, and prove what they can cost
-	@echo "Two forecasters, independent bulletins: what is right when both say 50 %?"
-	$(BIN)/robustpool design --family $(EXAMPLES)/weather.json --out out/weather.json
-	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather.json
-	@echo "And if they may have read the same bulletin?"
-	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json
+run: $(VENV)/.installed ## design and explain robust aggregators, reproduce the paper, prove the bounds, write the report (some minutes)
+	@echo "Two forecasters say 70 % and 60 %. What should you say?"
+	$(BIN)/robustpool aggregate 0.7 0.6 --explain
+	@echo "They may or may not have read the same bulletin; both say 50 %:"
+	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json --report out/weather-unknown.html
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json
-	@echo "And for any two forecasters with independent evidence, whatever the base rate?"
-	$(BIN)/robustpool design --reports 20 --nature continuous --tolerance 1e-5 --out out/design.json
-	$(BIN)/robustpool worst-case out/design.json
-	$(BIN)/robustpool aggregate 0.7 0.6 --rule out/design.json
-	@echo "What a search finds is not proved. Proofs:"
-	$(BIN)/robustpool certify out/design.json --out out/certificate.json
-	$(BIN)/robustpool verify out/certificate.json
-	$(BIN)/robustpool certify minimax --out out/minimax.json
-	$(BIN)/robustpool verify out/minimax.json
-	@echo "The designs, with their bounds and settings, are in out/: weather.json, weather-unknown.json and design.json;"
-	@echo "the certificates, which anyone can re-check with robustpool verify: certificate.json and minimax.json."
+	@echo "And for any two forecasters with independent evidence: the paper, recomputed and proved, in some minutes."
+	$(BIN)/robustpool reproduce all --quick --out out/reproduction
+	@echo "Anyone can check the proofs again:"
+	$(BIN)/robustpool verify out/reproduction/certificates/continuous-20.json
+	$(BIN)/robustpool verify out/reproduction/certificates/minimax.json
+	@echo "The report is out/reproduction/report.html: open it in a browser, or send it to a colleague."
 
 test: $(VENV)/.installed-test $(VENV)/.browser ## run the test suite, the doctests and the code blocks of the documentation
 	$(PYTEST) -m "not slow"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import browser
 import robustpool as rp
 from robustpool.aggregators.rules import WORST_CASES
 from robustpool.cli.app import app
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from robustpool.reproduction.figures.figure import Numbers
 
 SMALL = Settings(
-    rules=("mean",), reports=6, priors=24, rounds=120, knots=(6,), cells=10, slopes=(1, 4), drawn_slopes=(2,)
-)
+    rules=("mean",), reports=6, priors=24, rounds=120, knots=(6,), cells=10, slopes=(1, 4), drawn_slopes=(2,),
+    gap=1e-4, proof_gap=1e-4,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +172,7 @@ def test_table_1_agrees_only_to_all_four_digits() -> None:
     assert not replace(row, upper=PUBLISHED["algorithm-1"]).improves
     told = claims([row, replace(row, name="algorithm-1", published=0.0226)], {})
     assert [claim.agrees for claim in told] == [True, False, False]
-    assert "A search bounds the worst case from below only" in told[1].why
+    assert "a search bounds the worst case from below only" in told[1].why
 
 
 # --- the table, the page, the command ---------------------------------------------------------------------------------
@@ -196,7 +198,7 @@ def test_table_1(tmp_path: Path) -> None:
     assert "proving mean" in done
     page = result.report.read_text(encoding="utf-8")
     assert "Table 1, recomputed" in page
-    assert "Claims of the paper" in page
+    assert "Where our numbers differ from the paper's" in page.replace("&#x27;", "'")
     assert page.count("certificates/minimax.json") == 1
 
 
@@ -227,6 +229,16 @@ def test_the_page_says_what_was_done(figures: Reproduction) -> None:
     assert rp.__version__ in page
     assert "stopped before its end" not in page
     assert "algorithm-1-additive.json" in {file.name for file in (figures.folder / "designs").iterdir()}
+
+
+def test_the_page_in_a_browser(figures: Reproduction) -> None:
+    with browser.chromium() as chromium:
+        for width in browser.WIDTHS:
+            with browser.opened(chromium, figures.report.resolve(), width) as page:
+                assert page.locator("figure img").count() == len(FIGURES)
+                assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+                assert browser.overflow(page) == 0
+                assert browser.findings(page) == []
 
 
 def test_ctrl_c_keeps_what_was_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

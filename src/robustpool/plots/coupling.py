@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KINDS = {0: ("local", GREEN, "-"), 1: ("remote", ORANGE, "--"), 2: ("the rest", GREY, ":")}
-BEND = (0.0, 0.35, 0.25)
+BEND = (0.0, 0.6, 0.3)
 """Longer ways are drawn in wider arcs, so that they do not cover each other."""
 
 

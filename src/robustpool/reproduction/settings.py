@@ -17,6 +17,8 @@ class Settings:
     cells: int = 100  # R(x_1, x_2) is searched on reports in steps of 1/cells
     slopes: tuple[float, ...] = (1, 1.5, 2, 3, 4, 6, 8, 12, 20)  # L
     drawn_slopes: tuple[float, ...] = (1, 2, 4)
+    gap: float = 2e-6  # between the bounds of the tables against continuous nature
+    proof_gap: float | None = None  # between the proved bounds; None: as `robustpool certify` has it
 
 
 FULL = Settings()

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 Tell = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, from 0 to 1."""
 
-CONTINUOUS_TOLERANCE = 2e-6
-
 
 @dataclass(frozen=True, eq=False)
 class Workbench:
@@ -60,7 +58,7 @@ class Workbench:
         """The best table with these knots when nature chooses any reports and any prior."""
         slope = "" if lipschitz is None else f"-slope-{lipschitz:g}"
         family = ConditionallyIndependent(2, knots, None)
-        options = {"nature": "continuous", "tolerance": CONTINUOUS_TOLERANCE, "lipschitz": lipschitz}
+        options = {"nature": "continuous", "tolerance": self.settings.gap, "lipschitz": lipschitz}
         return self._solved(
             f"continuous-{knots}{slope}", f"{knots} knots, any reports{_words(lipschitz)}", family, options
         )
@@ -69,7 +67,7 @@ class Workbench:
         """Proved bounds on the worst-case regret over all structures of two independent agents."""
         if name not in self.certificates:
             state: Any = None
-            for state in certification(aggregator):
+            for state in certification(aggregator, tolerance=self.settings.proof_gap):
                 total = state.done + state.left
                 self.tell(f"proving {name}", state.done / total if total else 0.0)
             if state is None or state.certificate is None:

@@ -10,6 +10,7 @@ from ...game.finite_game import finite_game
 from ...game.losses import Square
 from ...game.paradigms import PARADIGMS, omniscient_losses
 from ...plots import draw_losses, new_figure, title
+from ...plots.convergence import trace_columns
 from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def _compute(bench: Workbench) -> Numbers:
         nearly = np.flatnonzero(payoffs >= 0.99 * payoffs.max()) / (len(order) - 1)
         numbers[f"{paradigm}_nearly_worst"] = np.array([nearly.min(), nearly.max(), len(nearly)])
         numbers[f"{paradigm}_value"] = np.array(solution.upper)
+        uppers = trace_columns(solution.trace)["upper"]
+        numbers[f"{paradigm}_best_round"] = np.array(solution.trace[int(np.argmin(uppers))].round)
         numbers[f"{paradigm}_mean"] = np.array(float(np.mean(losses - omniscient)))
         numbers[f"{paradigm}_largest_regret"] = np.array(float(np.max(losses - omniscient)))
     return numbers
@@ -78,12 +81,12 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     means = [float(numbers[f"{paradigm}_mean"]) for paradigm in PARADIGMS]
     worst = [float(numbers[f"{paradigm}_largest_regret"]) for paradigm in PARADIGMS]
+    first, last, _ = numbers["additive_nearly_worst"]
     return (
-        f"On {int(numbers['structures']):,} structures (those that differ by names only are counted once) the aggregators of the additive, absolute and "
-        f"ratio paradigms lose on average {means[0]:.4f}, {means[1]:.4f} and {means[2]:.4f} more than the omniscient, and at most "
-        f"{worst[0]:.4f}, {worst[1]:.4f} and {worst[2]:.4f} more. The worst case is where the band touches the dashed curve: for additive regret over a "
-        f"wide range of structures, for absolute loss only where the omniscient is as lost as everyone, and for the ratio where she loses nearly nothing "
-        f"(its value grows with M, here {int(numbers['M'])}; without a grid it is infinite)."
+        f"Over the {int(numbers['structures']):,} structures of the grid, the aggregators of the additive, absolute and ratio paradigms lose at most {worst[0]:.4f}, {worst[1]:.4f} and "
+        f"{worst[2]:.4f} more than the omniscient, and on average {means[0]:.4f}, {means[1]:.4f} and {means[2]:.4f}. The worst case is where the band touches the dashed curve: for "
+        f"additive regret nearly so (within 1 %) from {first:.0%} to {last:.0%} of the way, for absolute loss only where the omniscient is as lost as everyone, and for the ratio where she "
+        f"loses almost nothing (its value grows with M, here {int(numbers['M'])}; without a grid it is infinite)."
     )
 
 

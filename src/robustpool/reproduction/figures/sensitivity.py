@@ -40,12 +40,11 @@ def _draw(numbers: Numbers) -> Figure:
 
 
 def _meaning(numbers: Numbers) -> str:
-    steepest = {
-        name: float(numbers["prior"][np.argmin(np.gradient(numbers[name], numbers["prior"]))]) for name in REPORTS
-    }
+    low, high = (np.abs(np.gradient(numbers[name], numbers["prior"])) for name in REPORTS)
     return (
-        "The higher the prior, the lower the posterior after the same reports: against a high prior, a report of 0.7 is bad news. It is most sensitive where "
-        f"the prior is nearly certain in the direction of the reports: steepest at mu = {steepest['low']:.3f} for (0.2, 0.2) and at mu = {steepest['high']:.3f} for (0.7, 0.7)."
+        "The higher the prior, the lower the posterior after the same reports: against a high prior, a report of 0.7 is bad news. It is most sensitive where the prior is nearly "
+        f"certain: for (0.2, 0.2) its slope grows to {low.max():.1f} as the prior goes to {numbers['prior'][np.argmax(low)]:.3f}, for (0.7, 0.7) to {high.max():.1f} as it goes to "
+        f"{numbers['prior'][np.argmax(high)]:.3f}."
     )
 
 

@@ -51,7 +51,7 @@ def _meaning(numbers: Numbers) -> str:
     mean, prior = (float(numbers[name].max()) for name in ("mean", "average-prior"))
     return (
         f"Bright is weak. Simple averaging costs up to {mean:.4f} where one report is certain and the average prior up to {prior:.4f}, "
-        f"while for minimax R lies between {low:.4f} and {high:.4f} everywhere: it has no weak spot that others could be spared. "
+        f"while for minimax R lies between {low:.4f} and {high:.4f}: no pair of reports is much worse than another. "
         f"(Found on reports in steps of 1/{len(numbers['x']) - 1} and priors in steps of 1/{len(numbers['priors']) + 1}; "
         "R at (0, 1) and (1, 0), which never come, is set to 0.)"
     )
