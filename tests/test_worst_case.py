@@ -176,3 +176,14 @@ def test_bad_aggregators_get_one_sentence() -> None:
         rp.UnsupportedError, match="the worst case is searched under the square and the log loss, not under 'custom'"
     ):
         rp.worst_case(rp.get_rule("mean"), loss=rp.ConvexLoss(lambda y, state: y - state))
+
+
+@pytest.mark.parametrize("agents", [1, 3])
+def test_designs_for_other_numbers_of_agents_are_searched(agents: int) -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(agents, 4, 8), tolerance=1e-3)
+    table = solution.aggregator
+    found = rp.worst_case(table, rp.ConditionallyIndependent(agents, None, None))
+    assert isinstance(found.structure, rp.BinaryStructure)
+    assert found.structure.agents == agents
+    assert found.regret == pytest.approx(rp.regret(table, found.structure.to_information_structure()), abs=1e-12)
+    assert found.regret >= solution.lower - 1e-3

@@ -133,13 +133,13 @@ def zoom_in(
     prior_range: tuple[float, float],
     zooms: int = ZOOMS,
 ) -> list[WorstCase]:
-    """The worst of some structures, and, of a table, what zooming in on the worst few of them finds."""
+    """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
     values = continuous_regrets(aggregator, points, loss)
     order = np.argsort(-values, kind="stable")
     priors, reports = decode(points[order])
     found = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
     knots = _knots(aggregator)
-    if not len(knots):
+    if not len(knots) or reports.shape[1] != 2:  # the exact maxima are those of two agents
         return [found]
     apart: list[int] = []
     for k in range(len(order)):
