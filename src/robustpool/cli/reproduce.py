@@ -28,7 +28,7 @@ def reproduce(
 
     In the folder: report.html, which needs nothing else; table1.csv; figures/ as PNG and PDF, each with the numbers that it is
     drawn from as NPZ; designs/ and certificates/, which `robustpool verify` checks. Ctrl-C keeps what was reached; exit status
-    1 then says that not all is there. Full size takes about ten minutes on two cores, --quick about three.
+    1 then says that not all is there. Full size takes seven to eight minutes on two cores, --quick three to four.
 
     \b
     Examples:
