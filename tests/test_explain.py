@@ -21,12 +21,15 @@ from robustpool import ContradictionWarning, InputError, aggregate, get_rule, lo
 from robustpool.aggregators.rules import RULES, WORST_CASES
 from robustpool.artefact import save_design
 from robustpool.cli import explain as edge
-from robustpool.explanation import NO_PROMISE, PRIORS, Explanation, explain, percent, shown
+from robustpool.explanation import Explanation, explain
+from robustpool.explanation.front_door import PRIORS
+from robustpool.explanation.sentences import NO_PROMISE
 from robustpool.solvers.front_door import solve
 from robustpool.structures.conditionally_independent import ConditionallyIndependent
 from robustpool.structures.family_file import EXAMPLES
 from robustpool.structures.information_structure import InformationStructure
 from robustpool.structures.random_families import random_family
+from robustpool.wording import percent, shown
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 INNER = st.floats(1e-6, 1 - 1e-6)

@@ -22,8 +22,8 @@ import pytest
 import robustpool as rp
 from robustpool import html
 from robustpool.aggregators.rules import RULES
-from robustpool.numerics import at_most, between, outward
 from robustpool.solvers.solution import Mixture, Stopped
+from robustpool.wording import at_most, between, outward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

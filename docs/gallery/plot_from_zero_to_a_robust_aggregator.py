@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import robustpool as rp
-from robustpool.numerics import outward
 from robustpool.plots import draw_aggregator, draw_convergence, draw_difference
+from robustpool.wording import outward
 
 # %%
 # Two numbers

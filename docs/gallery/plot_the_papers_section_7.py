@@ -18,7 +18,6 @@ import robustpool as rp
 from robustpool.aggregators.rules import WORST_CASES
 from robustpool.game.losses import get_loss
 from robustpool.game.paradigms import omniscient_losses
-from robustpool.numerics import between, outward
 from robustpool.plots import (
     draw_aggregator,
     draw_difference,
@@ -26,6 +25,7 @@ from robustpool.plots import (
     draw_value_by_lipschitz,
     draw_weakness,
 )
+from robustpool.wording import between, outward
 
 family = rp.ConditionallyIndependent(agents=2, reports=10, priors=100)
 solution = rp.solve(family, canonical="smooth")

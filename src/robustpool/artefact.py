@@ -38,7 +38,7 @@ def design_to_json(solution: Solution) -> dict[str, Any]:
             "upper": solution.upper,
             "gap": solution.gap,
             "proved": False,
-            "upper_is": "found by search" if _searched(solution) else "measured",
+            "upper_is": "found by search" if solution.searched else "measured",
             "arithmetic": solution.settings["arithmetic"],
         },
         "guarantee": solution.guarantee,
@@ -53,13 +53,6 @@ def design_to_json(solution: Solution) -> dict[str, Any]:
         "versions": {"robustpool": __version__, "numpy": np.__version__, "python": platform.python_version()},
     }
     return {**data, "hash": content_hash(data)}
-
-
-def _searched(solution: Solution) -> bool:
-    """Whether nature's answer to the table was a search: over reports and priors, or over priors alone."""
-    family = solution.family
-    free = isinstance(family, ConditionallyIndependent) and family.priors is None
-    return free or solution.settings["nature"] == "continuous"
 
 
 def _family_to_json(family: FiniteFamily | ConditionallyIndependent) -> dict[str, Any]:

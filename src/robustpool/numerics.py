@@ -94,37 +94,3 @@ def safe_divide(numerator: NDArray[np.float64], denominator: NDArray[Any]) -> ND
     """
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)
-
-
-def outward(value: float, rounding: str, digits: int = 12) -> str:
-    """A bound as text, rounded away from the value that it bounds (ROUND_FLOOR or ROUND_CEILING).
-
-    >>> outward(0.0225424859, "ROUND_CEILING", 6)
-    '0.022543'
-    """
-    from decimal import Context, Decimal
-
-    if not np.isfinite(value):
-        return str(float(value))
-    wide = Context(prec=digits + 400)  # no double has more digits before the point
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding, context=wide):f}"
-
-
-def between(lower: float, upper: float, digits: int = 12) -> str:
-    """Two bounds in a sentence, rounded outward.
-
-    >>> between(0.12345, 0.12345, 3)
-    'between 0.123 and 0.124'
-    """
-    return f"between {outward(lower, 'ROUND_FLOOR', digits)} and {outward(upper, 'ROUND_CEILING', digits)}"
-
-
-def at_most(value: float, digits: int = 2) -> str:
-    """A gap as text, rounded up to some significant digits.
-
-    >>> at_most(9.2301e-7), at_most(0.0)
-    ('9.3e-7', '0')
-    """
-    from decimal import ROUND_CEILING, Context
-
-    return f"{Context(prec=digits, rounding=ROUND_CEILING).create_decimal(float(value)):g}"

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import html
 from ..errors import InputError
-from ..numerics import between
+from ..wording import between
 from .grid import GridAggregator
 from .rules import get_rule
 from .table import TableAggregator

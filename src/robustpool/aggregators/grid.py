@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import checks, html
 from ..errors import InputError
+from ..wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -86,7 +87,7 @@ class GridAggregator:
     def _repr_html_(self) -> html.Html:
         """In a notebook: a heat map for two agents, else a line."""
         low, high, N = float(self.values.min()), float(self.values.max()), self.resolution
-        agents = f"{self.agents} agent{'' if self.agents == 1 else 's'}"
+        agents = counted(self.agents, "agent")
         smooth = f", Lipschitz constant {self.lipschitz:.4g}" if self.values.size <= SHOWN else ""
         said = f"{agents}, reports in steps of 1/{N:,}, forecasts from {low:.4g} to {high:.4g}{smooth}"
         picture = [html.heatmap(self.values)] if self.agents == 2 else []

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from .. import html
 from ..errors import InputError
-from ..numerics import between, outward
+from ..wording import between, outward
 from . import pools
 from .pools import FloatArray
 

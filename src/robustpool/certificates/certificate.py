@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__, html
 from ..files import write_json
-from ..numerics import between, outward
 from ..verification.verify import CERTIFICATE_FORMAT, content_hash, sentence
+from ..wording import between, outward
 
 if TYPE_CHECKING:
     import os

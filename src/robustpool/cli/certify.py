@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..wording import between, outward
 from .options import AgentsOption, PriorRangeOption, RuleArgument, independent_family
-from .render import JsonFlag, between, outward, show
+from .render import JsonFlag, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

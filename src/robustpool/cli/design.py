@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .render import JsonFlag, outward, show
+from ..wording import counted, outward
+from .render import JsonFlag, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,15 +150,14 @@ def design(
         "report": report,
         "checkpoint": None if converged else str(checkpoint),
     }
-    searched = family is None and (nature == "continuous" or priors == "continuous")
-    kind = "the upper bound found by search" if searched else "measured in floating point"
+    kind = "the upper bound found by search" if solution.searched else "measured in floating point"
     lines = [
         f"{_describe(structures, nature)}, {loss} loss, {paradigm}",
         (
             f"value of the game   between {outward(solution.lower, 'ROUND_FLOOR', 9)} and {outward(solution.upper, 'ROUND_CEILING', 9)} "
             f"({kind}, not proved)"
         ),
-        f"gap                 {solution.gap:.2g} after {_count(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
+        f"gap                 {solution.gap:.2g} after {counted(solution.rounds, 'round')} and {solution.seconds:.2f} s: {solution.stopped.value}",
         f"the design is in    {out}",
     ]
     if report is not None:
@@ -231,18 +231,14 @@ def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) 
     from ..structures.finite import FiniteFamily
 
     if isinstance(structures, FiniteFamily):
-        return f"{_count(len(structures), 'structure')}, {_count(len(structures.reports), 'report profile')}"
+        return f"{counted(len(structures), 'structure')}, {counted(len(structures.reports), 'report profile')}"
     priors = "any prior" if structures.priors is None else f"priors in steps of 1/{structures.priors}"
     low, high = structures.prior_range
     known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
-    agents = _count(structures.agents, "conditionally independent agent")
+    agents = counted(structures.agents, "conditionally independent agent")
     if nature == "continuous":
         return f"{agents}, any reports, any prior{known}, a table with knots in steps of 1/{structures.reports}"
     return f"{agents}, reports in steps of 1/{structures.reports}, {priors}{known}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 @contextmanager

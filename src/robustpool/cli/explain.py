@@ -10,8 +10,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ..explanation import percent, shown
-from ..numerics import outward
+from ..wording import outward, percent, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

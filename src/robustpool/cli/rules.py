@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .render import JsonFlag, between, show
+from ..wording import between
+from .render import JsonFlag, show
 
 LEGEND = [
     "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",

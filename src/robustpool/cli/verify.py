@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .render import JsonFlag, between, show
+from ..wording import between
+from .render import JsonFlag, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,10 +21,10 @@ import numpy as np
 from .. import html
 from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import UnsupportedError
-from ..numerics import outward
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
+from ..wording import outward
 from .losses import Log, Loss, Square, get_loss
 from .nature import NatureResponse, best_response, best_response_any_prior
 from .regret import forecasts_of, regrets

@@ -12,7 +12,7 @@ from ..aggregators.design import Design, as_aggregator
 from ..aggregators.rules import RULES, WORST_CASES, Rule, get_rule
 from ..errors import InputError
 from ..game.worst_case import tabulated
-from ..numerics import outward
+from ..wording import outward
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..aggregators.grid import GridAggregator
 from ..game.worst_case import tabulated, worst_case
-from ..numerics import at_most, outward
 from ..plots.convergence import draw_convergence
 from ..plots.heatmaps import draw_aggregator
 from ..plots.style import new_figure, png
 from ..structures.conditionally_independent import ConditionallyIndependent
+from ..wording import at_most, counted, outward
 from .calculator import DIGITS, calculator
 from .page import Page, Picture, Section, Table
 
@@ -31,7 +31,6 @@ LEAST_WEIGHT = 1e-3
 PERCENTS = np.arange(101) / 100
 THIS = "this design"
 PAYOFFS = {"additive": "regret", "absolute": "expected loss", "ratio": "loss relative to the omniscient loss"}
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def design_page(design: Design, *, file: str = "design.json") -> Page:
@@ -55,25 +54,20 @@ def design_page(design: Design, *, file: str = "design.json") -> Page:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def _count(number: int, thing: str) -> str:
-    word = NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
-    return f"{word} {thing}{'' if number == 1 else 's'}"
-
-
 def _title(about: dict[str, Any]) -> str:
     if about["kind"] == "finite":
-        return f"A robust aggregator for {_count(about['structures'], 'information structure')}"
-    return f"A robust aggregator for {_count(about['agents'], 'independent forecaster')}"
+        return f"A robust aggregator for {counted(about['structures'], 'information structure')}"
+    return f"A robust aggregator for {counted(about['agents'], 'independent forecaster')}"
 
 
 def _family(design: Design) -> str:
     """The family in words that fit after "over"."""
     about, nature = design.data["family"], design.data["settings"]["nature"]
     if about["kind"] == "finite":
-        return f"the {_count(about['structures'], 'structure')} of its family"
+        return f"the {counted(about['structures'], 'structure')} of its family"
     low, high = about["prior_range"]
     known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
-    agents = _count(about["agents"], "conditionally independent agent")
+    agents = counted(about["agents"], "conditionally independent agent")
     if nature == "continuous":
         return f"all structures of {agents} with any reports and any prior{known}"
     priors = f"any prior{known}" if about["priors"] is None else f"priors in steps of 1/{about['priors']}{known}"
@@ -294,7 +288,7 @@ def _convergence(design: Design) -> tuple[Section, ...]:
         return ()
     figure, axes = new_figure(width=5.6, height=3.3)
     draw_convergence({design.data["settings"]["method"]: trace}, axes[0, 0])
-    rounds = _count(design.data["rounds"], "round")
+    rounds = counted(design.data["rounds"], "round")
     picture = Picture(
         "convergence",
         "Lower and upper bound, round by round",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..numerics import outward
+from ..wording import outward
 from .figures.convergence import first_within
 from .figures.report_distribution import shares
 from .figures.weakness import possible

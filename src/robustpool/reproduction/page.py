@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..numerics import outward
 from ..report.calculator import calculator
 from ..report.page import Page, Picture, Section, Table
+from ..wording import outward
 from .figures import FIGURES
 from .table_1 import HEADER, PUBLISHED, cells
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..files import write_whole
 from ..game.worst_case import worst_case
-from ..numerics import outward
+from ..wording import outward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

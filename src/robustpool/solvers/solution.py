@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import html
-from ..numerics import at_most, outward
+from ..wording import at_most, outward
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,10 +100,14 @@ class Solution:
         """upper - lower, never below 0 for rounding's sake."""
         return max(0.0, self.upper - self.lower)
 
+    @property
+    def searched(self) -> bool:
+        """Whether nature's answer to the table was a search, over reports and priors or over priors alone: ``upper`` is then found."""
+        return getattr(self.family, "priors", 0) is None or self.settings.get("nature") == "continuous"
+
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds and what they are worth, how it ended, what nature does, and the aggregator."""
-        free = getattr(self.family, "priors", 0) is None or self.settings.get("nature") == "continuous"
-        upper_is = "the worst that a search found" if free else "measured in floating point"
+        upper_is = "the worst that a search found" if self.searched else "measured in floating point"
         facts = [
             ("lower bound", f"{outward(self.lower, 'ROUND_FLOOR', 9)}, measured in floating point, not proved"),
             ("upper bound", f"{outward(self.upper, 'ROUND_CEILING', 9)}, {upper_is}, not proved"),

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import checks, html
 from ..errors import InputError, UnsupportedError
+from ..wording import counted
 from .binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .finite import FiniteFamily
 from .report_formats import Posterior
@@ -83,7 +84,7 @@ class ConditionallyIndependent:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: a line."""
-        agents = f"{self.agents:,} conditionally independent agent{'' if self.agents == 1 else 's'}"
+        agents = counted(self.agents, "conditionally independent agent")
         reports = "any reports" if self.reports is None else f"reports in steps of 1/{self.reports:,}"
         priors = "any prior" if self.priors is None else f"priors in steps of 1/{self.priors:,}"
         low, high = self.prior_range

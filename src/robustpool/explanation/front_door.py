@@ -1,0 +1,217 @@
+"""``explain``: the forecast for one question with what other rules say, what the base rate would change, and what is assumed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.design import AnyAggregator, Design, load_design
+from ..aggregators.pools import FloatArray, contradictory
+from ..aggregators.rules import RULES, WORST_CASES, Rule, get_rule
+from ..errors import InputError
+from ..forecasts import aggregate
+from ..structures.conditionally_independent import ConditionallyIndependent
+from ..wording import shown
+from . import sentences
+from .posterior import posterior, prior_of
+from .records import Explanation, KnownRange, Saying
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+"""The base rates at which an explanation says the posterior."""
+
+
+def explain(
+    reports: Sequence[Any],
+    rule: AnyAggregator = "minimax",
+    *,
+    prior_range: tuple[float, float] | None = None,
+    clip: float | None = None,
+) -> Explanation:
+    """Explain the forecast for one question: the other rules, the base rate, and what is assumed.
+
+    Parameters
+    ----------
+    reports
+        The agents' probabilities; NaN or None: the agent did not answer. For a design, reports of its family.
+    rule
+        The name of a rule, a design file or a callable, as in `robustpool.aggregate`.
+    prior_range
+        What is known of the prior, from low to high; the same number twice if it is known.
+    clip
+        Bring the probabilities into [clip, 1 - clip] first.
+
+    Raises
+    ------
+    InputError
+        If `robustpool.aggregate` would refuse, nobody answered, or a range of priors does not apply.
+
+    Examples
+    --------
+    >>> why = explain([0.7, 0.6], prior_range=(0.1, 0.2))
+    >>> print(f"{why.forecast:.3f}, by somebody who holds the event {100 * why.agrees_at:.0f} % likely beforehand")
+    0.661, by somebody who holds the event 64 % likely beforehand
+    >>> [(said.name, round(said.forecast, 3), said.proved) for said in why.rules[:2]]
+    [('minimax', 0.661, True), ('log-odds', 0.656, True)]
+    >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")
+    0.933 to 0.969
+    >>> print(why.closing[0])
+    Two forecasters say 0.7 and 0.6, and minimax makes 0.661 of it.
+    """
+    design = _design(rule)
+    if design is not None and clip is not None:
+        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
+    name = _name(rule, design)
+    if design is not None and design.data["family"]["kind"] == "finite":
+        return _of_a_finite_family(list(reports), name, design, prior_range)
+    forecast = _one_forecast(reports, design or rule, clip)
+    x = _answers(reports, clip)
+    known = None if prior_range is None else _known_range(x, forecast, prior_range)
+    listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
+    sayings = _sayings(x, name if listed else None, clip)
+    chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
+    agrees_at, even_at = prior_of(forecast, x), prior_of(0.5, x)
+    return Explanation(
+        reports=tuple(x.tolist()),
+        rule=name,
+        forecast=forecast,
+        rules=sayings if chosen in sayings else (chosen, *sayings),
+        posterior=() if contradictory(x[None])[0] else tuple((mu, posterior(mu, x)) for mu in PRIORS),
+        agrees_at=agrees_at,
+        even_at=even_at,
+        prior_range=known,
+        on_rules=sentences.on_rules(x.size, design, clip),
+        on_base_rate=sentences.on_base_rate(x, name, agrees_at, even_at),
+        on_range=() if known is None else sentences.on_range(known, name, forecast, x.size),
+        closing=sentences.closing(
+            x,
+            forecast,
+            chosen,
+            sentences.where_to_search(name, x.size, listed or design is not None, clip),
+            sayings,
+            clip,
+        ),
+    )
+
+
+def _design(rule: AnyAggregator) -> Design | None:
+    if isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
+        return load_design(rule)
+    return rule if isinstance(rule, Design) else None
+
+
+def _name(rule: AnyAggregator, design: Design | None) -> str:
+    """What to call it: a rule's canonical name, a design's file, a function's name."""
+    if isinstance(rule, str):
+        return rule if design is not None else get_rule(rule).name
+    if isinstance(rule, os.PathLike):
+        return os.fspath(rule)
+    return str(getattr(rule, "name", None) or getattr(rule, "__name__", None) or type(rule).__name__)
+
+
+def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | None) -> float:
+    forecast = aggregate(reports, rule, clip=clip)
+    if not isinstance(forecast, float):
+        raise InputError(f"one question is explained at a time; the shape of the reports is {np.shape(reports)}.")
+    if math.isnan(forecast):
+        raise InputError(
+            f"there is nothing to explain without an answer; {len(reports)} of {len(reports)} are missing."
+        )
+    return forecast
+
+
+def _answers(reports: Sequence[Any], clip: float | None) -> FloatArray:
+    """The reports of those who answered, clipped; they have been checked."""
+    x = np.array(reports, dtype=np.float64)
+    x = x[~np.isnan(x)]
+    return x if clip is None else np.clip(x, clip, 1 - clip)
+
+
+def _known_range(x: FloatArray, forecast: float, ends: tuple[float, float]) -> KnownRange:
+    low, high = ConditionallyIndependent(x.size, None, None, ends).prior_range  # checks the ends
+    if low == high and low in (0, 1):
+        raise InputError(f"a base rate of {low:g} leaves nothing to forecast; prior_range is {ends!r}.")
+    if contradictory(x[None])[0]:
+        raise InputError("0 and 1 for the same question contradict each other, whatever the base rate.")
+    below, above = posterior(high, x), posterior(low, x)
+    within = below - 1e-12 <= forecast <= above + 1e-12  # but for rounding
+    known = KnownRange(low, high, below, above, within, (below + above) / 2, None)
+    return replace(known, command=_command(known, x.size))
+
+
+def _command(known: KnownRange, n: int) -> str | None:
+    """The rule of a known prior, or a design, which with any reports is made for two agents."""
+    low, high = (repr(end).removesuffix(".0") for end in (known.low, known.high))
+    if n > 1 and known.low == known.high:
+        return f"--rule bordley:prior={low}"
+    if n == 2 and known.posterior_low < known.posterior_high:
+        return f"robustpool design --prior-range {low} {high} --nature continuous --tolerance 1e-4 --out design.json"
+    return None
+
+
+def _sayings(x: FloatArray, chosen: str | None, clip: float | None) -> tuple[Saying, ...]:
+    """What every rule says that takes so many agents and has its parameters by default; the one with a name is chosen.
+
+    The smaller the worst case the earlier; where none is on record, from the lowest forecast to the highest.
+    """
+    known = json.loads(WORST_CASES.read_text(encoding="utf-8")) if x.size == 2 and not clip else {}
+    sayings = []
+    for name, definition in RULES.items():
+        complete = all(parameter.default is not None for parameter in definition.parameters.values())
+        if complete and definition.agents in (None, x.size):
+            worst = known.get(name) or {"found": None, "proved": False}
+            regret = worst["upper"] if worst["proved"] else worst["found"]
+            forecast = float(get_rule(name)(x[None])[0])
+            rank = (regret is None, round(forecast if regret is None else regret, 9))  # the catalogue's order in ties
+            sayings.append((rank, Saying(name, forecast, regret, worst["proved"], name == chosen)))
+    return tuple(said for _, said in sorted(sayings, key=lambda pair: pair[0]))
+
+
+def _regret_of(design: Design | None) -> float | None:
+    """A design's upper bound, if it is a regret under the square loss."""
+    if design is None or [design.data["settings"][key] for key in ("loss", "paradigm")] != ["square", "additive"]:
+        return None
+    return design.upper
+
+
+def _of_a_finite_family(
+    reports: list[Any], name: str, design: Design, prior_range: tuple[float, float] | None
+) -> Explanation:
+    """A design for a finite family: its own forecast, and nothing about conditional independence."""
+    if prior_range is not None:
+        raise InputError(
+            f"prior_range is for conditionally independent agents; {name!r} is a design for a finite family, "
+            "whose structures have their own priors."
+        )
+    said = design([reports])[0]
+    forecast = tuple(said.tolist()) if np.ndim(said) else float(said)
+    kept = tuple(tuple(report) if isinstance(report, list) else report for report in reports)
+    return Explanation(
+        reports=kept,
+        rule=name,
+        forecast=forecast,
+        rules=(Saying(name, forecast, _regret_of(design), proved=False, chosen=True),),
+        posterior=(),
+        agrees_at=None,
+        even_at=None,
+        prior_range=None,
+        on_rules=(sentences.of_a_design(design),),
+        on_base_rate=(
+            (
+                "What somebody who knows the base rate would say does not apply: the design is for a finite family, "
+                "whose structures have their own priors and whose agents need not be conditionally independent."
+            ),
+        ),
+        on_range=(),
+        closing=(
+            f"{sentences.say(len(reports), kept)}, and the design makes {shown(forecast)} of it.",
+            "That is the robust answer if what happened is one of the structures in its family; about any other it says nothing.",
+        ),
+    )

@@ -1,0 +1,80 @@
+"""An explanation as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .posterior import base_rate_matters, posterior
+
+
+@dataclass(frozen=True)
+class Saying:
+    """What a rule says to the reports, and what it can cost.
+
+    ``regret`` is an upper bound on the worst case for two conditionally independent agents if that is ``proved``, else
+    the worst found; None where nothing is on record: other numbers of agents, parameters of one's own, clipped reports.
+    """
+
+    name: str
+    forecast: float | tuple[float, ...]
+    regret: float | None
+    proved: bool
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class KnownRange:
+    """What it would change to know that the prior lies between ``low`` and ``high``.
+
+    The omniscient posterior then lies between ``posterior_low``, which is g(high), and ``posterior_high``, g(low).
+    ``middle`` is the forecast whose larger distance to the two is smallest: for these reports, with no promise for others.
+    ``command`` is the command for the next step, if there is one.
+    """
+
+    low: float
+    high: float
+    posterior_low: float
+    posterior_high: float
+    contains_forecast: bool
+    middle: float
+    command: str | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A forecast and its reasons, as data and in sentences.
+
+    ``reports`` are those that count: answered, and clipped if that was asked for. ``posterior`` has pairs (prior, omniscient
+    posterior), none where the prior says nothing. ``agrees_at`` is the prior at which the omniscient agrees with the
+    forecast, ``even_at`` the one at which she says 1/2; None if there is no single such prior (as a float between 0 and 1).
+    """
+
+    reports: tuple[Any, ...]
+    rule: str
+    forecast: float | tuple[float, ...]
+    rules: tuple[Saying, ...]
+    posterior: tuple[tuple[float, float], ...]
+    agrees_at: float | None
+    even_at: float | None
+    prior_range: KnownRange | None
+    on_rules: tuple[str, ...]
+    on_base_rate: tuple[str, ...]
+    on_range: tuple[str, ...]
+    closing: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is said in words, from the rules to the paragraph that can be repeated."""
+        return (*self.on_rules, *self.on_base_rate, *self.on_range, *self.closing)
+
+    @property
+    def base_rate_matters(self) -> bool:
+        """Whether the posterior depends on the prior: two or more reports, conditionally independent, none certain."""
+        return bool(self.posterior) and base_rate_matters(np.array(self.reports, dtype=np.float64))
+
+    def posterior_at(self, prior: float) -> float:
+        """What the omniscient says if the agents are conditionally independent with this prior."""
+        return posterior(prior, np.array(self.reports, dtype=np.float64))

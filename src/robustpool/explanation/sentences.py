@@ -1,0 +1,194 @@
+"""An explanation in words, from what the rules say to a paragraph that can be repeated to others."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..aggregators.pools import FloatArray, contradictory
+from ..wording import between, counted, interval_end, outward, percent, shown
+
+if TYPE_CHECKING:
+    from ..aggregators.design import Design
+    from .records import KnownRange, Saying
+
+NO_PROMISE = 0.25
+"""The least worst case of any rule over all structures of two or more agents, dependent ones included.
+
+If the state is the exclusive or of two fair coins, an agent who sees one of them reports 1/2; whoever sees both knows the
+state, and every forecast f loses at least 1/4 + (f - 1/2)^2 to her. To say 1/2 always never loses more than 1/4.
+"""
+
+_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def on_rules(n: int, design: Design | None, clip: float | None) -> tuple[str, ...]:
+    own = () if design is None else (of_a_design(design),)
+    if n == 1:
+        return (
+            *own,
+            "With one forecaster there is nothing to combine; some rules change the report all the same.",
+        )
+    if n > 2:
+        return (*own, "Worst cases are on record for two forecasters only; `robustpool worst-case` searches for more.")
+    if clip:
+        return ("The worst cases on record are those of the rules without clipping, so none is shown.",)
+    meaning = (
+        "Worst-case regret: how far the expected squared error can lie above that of somebody who knows how the two came to "
+        "their numbers, whatever the base rate, if their evidence is independent given the event."
+    )
+    return (*own, meaning)
+
+
+def of_a_design(design: Design) -> str:
+    family, settings, bounds = (design.data[key] for key in ("family", "settings", "bounds"))
+    if family["kind"] == "finite":
+        made_for = f"a finite family of {counted(family['structures'], 'structure')}"
+    else:
+        low, high = family["prior_range"]
+        made_for = f"{family['agents']} conditionally independent agents with base rates from {percent(low)} to {percent(high)}"
+    how = "the upper bound found by search" if bounds["upper_is"] == "found by search" else "measured in floating point"
+    return (
+        f"The design was made for {made_for}; the value of its game ({settings['loss']} loss, {settings['paradigm']}) lies "
+        f"{between(design.lower, design.upper, 6)} ({how}, not proved)."
+    )
+
+
+def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: float | None) -> tuple[str, ...]:
+    if contradictory(x[None])[0]:
+        return ("No base rate can produce a 0 and a 1 for the same event: not all of the forecasters can be right.",)
+    if x.size == 1:
+        return ("A single report is already what it is after the base rate was taken into account, whatever that was.",)
+    if not ((x > 0) & (x < 1)).all():
+        certain = "0" if (x == 0).any() else "1"
+        return (
+            f"A report of {certain} is certain, so that somebody who takes it at its word says {certain} at every base rate.",
+        )
+    agrees = (
+        f"She agrees with {name} if the base rate is {percent(agrees_at)}"
+        if agrees_at is not None
+        else f"At no base rate strictly between 0 % and 100 % does she agree with {name}"
+    )
+    even = f"says 0.5 at {percent(even_at)}" if even_at is not None else "says 0.5 only next to 0 % or 100 %"
+    return (
+        (
+            "Somebody who knows the base rate says less the higher it is, since the same reports are then weaker good news: a "
+            "report above the base rate speaks for the event, one below it against."
+        ),
+        f"{agrees}, and she {even}.",
+        "The reports themselves do not tell the base rate: any between 0 % and 100 % can produce them.",
+    )
+
+
+def on_range(known: KnownRange, name: str, forecast: float, n: int) -> tuple[str, ...]:
+    if n == 1:
+        return ("Knowing the base rate changes nothing about a single report, which has it in it.",)
+    if known.posterior_low == known.posterior_high and known.low < known.high:
+        return (f"Knowing the base rate changes nothing: the posterior is {shown(known.posterior_low)} at each.",)
+    if known.low == known.high:
+        return (
+            (
+                f"If the base rate is known to be {percent(known.low)}, there is one right answer, "
+                f"{shown(known.posterior_low)}, that of {known.command}; {name} says {shown(forecast)}."
+            ),
+        )
+    where = "inside" if known.contains_forecast else "below" if forecast < known.posterior_low else "above"
+    sentences = [
+        (
+            f"If the base rate is known to lie between {percent(known.low)} and {percent(known.high)}, the posterior lies "
+            f"between {interval_end(known.posterior_low, 'ROUND_FLOOR')} and {interval_end(known.posterior_high, 'ROUND_CEILING')}, and the "
+            f"{shown(forecast)} of {name} lies {where}."
+        ),
+        (
+            f"For these reports the middle of that interval, {shown(known.middle)}, is the forecast with the smallest largest error; "
+            "this is no promise about a rule for all reports."
+        ),
+    ]
+    if known.command:
+        sentences.append(
+            "A rule for that range, good whatever is reported, is designed and then used with --rule design.json."
+        )
+    return tuple(sentences)
+
+
+def closing(
+    x: FloatArray, forecast: float, chosen: Saying, search: str, others: tuple[Saying, ...], clip: float | None
+) -> tuple[str, ...]:
+    """What can be repeated to others: the forecast, what it rests on, what it can cost, and when not to use it."""
+    clipped = f" (brought into [{clip:g}, {1 - clip:g}])" if clip else ""
+    first = f"{say(x.size, tuple(x.tolist()))}{clipped}, and {chosen.name} makes {shown(forecast)} of it."
+    if contradictory(x[None])[0]:
+        return (
+            first,
+            (
+                "The reports contradict each other, so that this is no forecast but a way to say so: ask again, or if they were "
+                "only rounded, bring them away from 0 and 1 with --clip 0.01."
+            ),
+        )
+    if x.size == 1:
+        return (first, "It is as good as its source: nothing here checks a single forecaster.")
+    low, high = float(x.min()), float(x.max())
+    certain = "Somebody is certain, and most rules take that at its word; if it was only rounded, --clip 0.01 says so."
+    return (
+        first,
+        _cost(chosen, search, others),
+        *([certain] if low == 0 or high == 1 else []),
+        _same_newspaper(forecast, low, high),
+        (
+            "If nobody knows how their evidence hangs together, no rule whatsoever can promise a worst case below "
+            f"{NO_PROMISE:g}."
+        ),
+    )
+
+
+def _cost(chosen: Saying, search: str, others: tuple[Saying, ...]) -> str:
+    if not chosen.proved or chosen.regret is None:
+        return (
+            "It is meant for evidence that is independent given the event; what it can cost us in the worst case is not "
+            f"proved here{search}."
+        )
+    least = chosen.regret <= min(said.regret for said in others if said.proved and said.regret is not None)
+    points = outward(100 * math.sqrt(chosen.regret), "ROUND_CEILING", 1)
+    return (
+        "If their evidence is independent given the event, then whatever the base rate and however much each of them knows, "
+        f"we lose at most {outward(chosen.regret, 'ROUND_CEILING', 6)} of expected squared error to somebody who knows all "
+        f"that (proved{'; no rule in the list promises less' if least else ''}): over all that they might report we are, in the root mean square, at "
+        f"most {points} percentage points away from what she would say."
+    )
+
+
+def where_to_search(name: str, n: int, on_command_line: bool, clip: float | None) -> str:
+    """Where to learn what it can cost."""
+    if clip:
+        return ""
+    if not on_command_line:
+        return "; `robustpool.worst_case` searches for it"
+    return (
+        f"; `robustpool certify {name}` proves it"
+        if n == 2
+        else f"; `robustpool worst-case {name} --agents {n}` searches for it"
+    )
+
+
+def _same_newspaper(forecast: float, low: float, high: float) -> str:
+    """Where the forecast stands, and what that means if one agent knows all that the others know: hers is the answer."""
+    same = "if they have read the same newspaper, so that one of them knows all that the others know, her report is the answer"
+    if low <= forecast <= high:
+        return f"The forecast lies between the lowest and the highest report: {same}, which lies there too."
+    word, end = ("above the highest", high) if forecast > high else ("below the lowest", low)
+    return f"The forecast lies {word} report, as independent evidence adds up: {same}, and nothing beyond {_number(end)} is justified."
+
+
+def say(n: int, reports: tuple[Any, ...]) -> str:
+    """``Two forecasters say 0.7 and 0.6``; of many only how many and from where to where."""
+    count = _WORDS[n] if n < len(_WORDS) else f"{n}"
+    if n == 1:
+        return f"One forecaster says {_number(reports[0])}"
+    if n > 6 and not isinstance(reports[0], tuple):
+        return f"{count} forecasters say {_number(min(reports))} to {_number(max(reports))}"
+    texts = [_number(report) for report in reports]
+    return f"{count} forecasters say {', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _number(report: Any) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in report) + ")" if isinstance(report, tuple) else f"{report:.6g}"
