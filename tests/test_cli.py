@@ -150,7 +150,10 @@ def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -
 
 BAD = [
     (["aggregate"], "Missing argument"),
-    (["aggregate", "0.7", "1.2"], "probability must lie in [0, 1]; entry 1 is 1.2"),
+    (["aggregate", "70", "60"], "report 1 must lie in [0, 1]; it is 70; for 70 % write 0.7."),
+    (["aggregate", "0.7", "1.2"], "report 2 must lie in [0, 1]; it is 1.2; for 1.2 % write 0.012."),
+    (["aggregate", "0.7", "100"], "report 2 must lie in [0, 1]; it is 100; for 100 % write 1."),
+    (["aggregate", "0.7", "100.5"], "probability must lie in [0, 1]; entry 1 is 100.5"),
     (["aggregate", "0.7", "abc"], "report 2 must be a number; it is 'abc'."),
     (["aggregate", "0.7", "55%"], "report 2 must be a number; it is '55%'; write 0.55."),
     (["aggregate", "0.7", "0.6", "--rule", "magic"], "rule must be one of minimax, mean,"),

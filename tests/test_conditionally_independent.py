@@ -17,6 +17,7 @@ from robustpool.game.best_response import best_responder
 from robustpool.game.finite_game import finite_game
 from robustpool.game.losses import get_loss
 from robustpool.game.nature import best_response, best_response_any_prior
+from robustpool.structures.binary_structure import omniscient_posterior
 
 
 def enumerated_regrets(N: int, M: int, f: Any) -> list[tuple[float, float]]:
@@ -308,3 +309,19 @@ def test_mirrored_needs_two_states_and_posteriors() -> None:
         match="mirrored goes together with Lipschitz or monotone only where the profiles are a full grid",
     ):
         rp.solve(rp.random_family(30, resolution=7, rng=1), restrictions=[rp.Mirrored(), rp.Lipschitz(0.1)])
+
+
+@pytest.mark.parametrize(
+    ("options", "agents"),
+    [({}, 2), ({"loss": "log"}, 2), ({"method": "multiplicative-weights", "rounds": 50}, 2), ({}, 3)],
+)  # fmt: skip
+def test_a_known_range_of_priors_bounds_the_forecasts(options: dict[str, Any], agents: int) -> None:
+    family = rp.ConditionallyIndependent(agents, 4, 40, (0.1, 0.3))
+    solution = rp.solve(family, tolerance=1e-3, **options)
+    x = np.stack(np.meshgrid(*[family.report_grid] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
+    possible = ~((x == 0).any(axis=1) & (x == 1).any(axis=1))
+    low, high = (omniscient_posterior(prior, x[possible]) for prior in (0.3, 0.1))
+    said = solution.aggregator(x[possible])
+    assert (said >= low - 1e-9).all()
+    assert (said <= high + 1e-9).all()
+    assert solution.upper >= solution.lower - 1e-9

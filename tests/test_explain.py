@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import robustpool as rp
 from robustpool import ContradictionWarning, InputError, aggregate, get_rule, load_design, load_family, regret
 from robustpool.aggregators.rules import RULES, WORST_CASES
 from robustpool.artefact import save_design
@@ -56,6 +58,18 @@ def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subproc
 def chosen(why: Explanation) -> str:
     (name,) = (said.name for said in why.rules if said.chosen)
     return name
+
+
+def sentence(why: Explanation, words: str) -> str:
+    """The one sentence of the closing paragraph with these words."""
+    (found,) = (one for one in why.closing if words in one)
+    return found
+
+
+def cost(why: Explanation) -> str:
+    """The sentence on what the forecast can cost: the bound, or where to find it."""
+    (found,) = (one for one in why.closing if "we lose at most" in one or "What it can cost us" in one)
+    return found
 
 
 # --------------------------------------------------------------------------------------------------------- the numbers
@@ -120,7 +134,7 @@ def test_other_numbers_of_agents_have_no_worst_case_on_record(reports: list[floa
 def test_a_rule_with_parameters_of_its_own_comes_first_and_the_default_ones_are_recognised() -> None:
     why = explain([0.7, 0.6], "extremized-odds:d=2")
     assert (why.rules[0].name, why.rules[0].regret, why.rules[0].chosen) == ("extremized-odds:d=2", None, True)
-    assert "`robustpool certify extremized-odds:d=2` proves it" in why.closing[1]
+    assert "`robustpool certify extremized-odds:d=2` proves it" in cost(why)
     same = explain([0.7, 0.6], "extremized-odds:d=2.5")
     assert chosen(same) == "extremized-odds"
     assert len(same.rules) == len(why.rules) - 1
@@ -134,8 +148,8 @@ def test_a_function_is_explained_under_its_name_and_never_taken_for_a_rule() -> 
     why = explain([0.7, 0.6], mean)
     assert (why.rules[0].name, why.rules[0].chosen, why.rules[0].regret) == ("mean", True, None)
     assert sum(said.chosen for said in why.rules) == 1
-    assert "`robustpool.worst_case` searches for it" in why.closing[1]
-    assert "below the lowest report" in why.closing[2]
+    assert "`robustpool.worst_case` searches for it" in cost(why)
+    assert "her report is the answer" in sentence(why, "below the lowest report")
 
 
 def test_who_did_not_answer_does_not_count() -> None:
@@ -148,7 +162,7 @@ def test_clipping_takes_the_recorded_worst_cases_away() -> None:
     assert all(said.regret is None for said in why.rules)
     assert "without clipping" in why.on_rules[0]
     assert why.closing[0].startswith("Two forecasters say 0.01 and 0.9 (brought into [0.01, 0.99])")
-    assert "not proved here." in why.closing[1]
+    assert cost(why).endswith("is not proved here.")  # and no command, as none clips
     assert explain([0.7, 0.6], clip=0.0).rules[0].regret is not None  # clips nothing
 
 
@@ -164,7 +178,9 @@ def test_a_certain_report_decides_at_every_base_rate(reports: list[float], said:
     assert why.on_range == (f"Knowing the base rate changes nothing: the posterior is {said:g} at each.",)
     assert why.prior_range is not None
     assert why.prior_range.command is None
-    assert "--clip 0.01" in why.closing[2]
+    assert "Somebody is certain" in sentence(why, "--clip 0.01")
+    assert why.on_range[0] in why.closing
+    assert not any("beforehand" in said for said in why.closing)
 
 
 def test_a_contradiction_warns_and_says_so() -> None:
@@ -173,6 +189,7 @@ def test_a_contradiction_warns_and_says_so() -> None:
     assert (why.forecast, why.posterior, why.agrees_at, why.even_at) == (0.5, (), None, None)
     assert "not all of the forecasters can be right" in why.on_base_rate[0]
     assert "ask again" in why.closing[1]
+    assert len(why.closing) == 2
 
 
 def test_one_forecaster_has_the_base_rate_in_her_report() -> None:
@@ -181,13 +198,14 @@ def test_one_forecaster_has_the_base_rate_in_her_report() -> None:
     assert not why.base_rate_matters
     assert "nothing to combine" in why.on_rules[0]
     assert why.on_range == ("Knowing the base rate changes nothing about a single report, which has it in it.",)
-    assert len(why.closing) == 2
+    assert why.closing[1:] == ("It is as good as its source: nothing here checks a single forecaster.",)
 
 
 def test_forecasts_that_no_base_rate_explains() -> None:
     certain = explain([0.7, 0.6], lambda reports: np.zeros(len(reports)))
     assert certain.agrees_at is None
     assert "At no base rate strictly between 0 % and 100 %" in certain.on_base_rate[1]
+    assert not any("beforehand" in said for said in certain.closing)
     tiny = explain([1e-300, 1e-300])
     assert tiny.even_at is None
     assert "says 0.5 only next to 0 % or 100 %" in tiny.on_base_rate[1]
@@ -230,12 +248,23 @@ def test_the_ends_of_the_interval_are_rounded_outward() -> None:
     assert "between 0.933 and 0.986," in sentence  # 14/15 = 0.9333..., 133/135 = 0.98518...
 
 
-def test_a_range_up_to_0_or_1_has_the_limits() -> None:
-    known = explain([0.7, 0.6], prior_range=(0, 1)).prior_range
+@pytest.mark.parametrize(("ends", "limits"), [((0, 0.5), (7 / 9, 1)), ((0.5, 1), (0, 7 / 9))])
+def test_a_range_up_to_0_or_1_has_the_limits(ends: tuple[float, float], limits: tuple[float, float]) -> None:
+    known = explain([0.7, 0.6], prior_range=ends).prior_range
     assert known is not None
-    assert (known.posterior_low, known.posterior_high) == (0, 1)
+    assert (known.posterior_low, known.posterior_high) == pytest.approx(limits)
     assert known.command is not None
-    assert "--prior-range 0 1 " in known.command
+    assert f"--prior-range {ends[0]} {ends[1]} " in known.command
+
+
+def test_all_base_rates_are_nothing_to_know() -> None:
+    why = explain([0.7, 0.6], prior_range=(0, 1))
+    assert why.prior_range is not None
+    assert (why.prior_range.posterior_low, why.prior_range.posterior_high) == (0, 1)
+    assert why.prior_range.command is None
+    (said,) = why.on_range
+    assert "between 0 % and 100 % is nothing to know" in said
+    assert said in why.closing
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -244,8 +273,11 @@ def test_a_known_prior_is_the_rule_bordley(n: int) -> None:
     known = why.prior_range
     assert known is not None
     assert known.posterior_low == known.posterior_high == aggregate([0.7, 0.6, 0.2][:n], "bordley:prior=0.3")
-    assert known.command == "--rule bordley:prior=0.3"
-    assert "that of --rule bordley:prior=0.3" in why.on_range[0]
+    assert known.command == f"robustpool aggregate {' '.join(['0.7', '0.6', '0.2'][:n])} --rule bordley:prior=0.3"
+    assert "that of the rule bordley with this prior" in why.on_range[0]
+    printed = run(*known.command.split()[2:]).stdout
+    assert float(printed) == pytest.approx(known.middle, rel=1e-5)
+    assert f"    {known.command}" in edge.as_lines(why, 80, braille=False)
     own = explain([0.7, 0.6], "bordley:prior=0.3", prior_range=(0.3, 0.3))
     assert own.prior_range is not None
     assert own.prior_range.contains_forecast
@@ -257,12 +289,55 @@ def test_a_known_prior_is_the_rule_bordley(n: int) -> None:
 
 def test_the_promise_is_rounded_outward_and_comes_from_the_record() -> None:
     upper = json.loads(WORST_CASES.read_text())["mean"]["upper"]
-    sentence = explain([0.7, 0.6], "mean").closing[1]
-    (number,) = (float(word) for word in sentence.split() if word.startswith("0.0"))
+    said = cost(explain([0.7, 0.6], "mean"))
+    (number,) = (float(word) for word in said.split() if word.startswith("0.0"))
     assert upper <= number < upper + 1e-6
-    assert "(proved):" in sentence
-    assert "no rule in the list promises less" in explain([0.7, 0.6]).closing[1]
-    assert "0.022543 of" in explain([0.7, 0.6]).closing[1]
+    assert "(proved):" in said
+    assert "no rule in the list promises less" in cost(explain([0.7, 0.6]))
+    assert "0.022543 of" in cost(explain([0.7, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("reports", "rule", "percents", "news"),
+    [
+        ([0.7, 0.6], "minimax", "64.2 %", "one report is then good news and the other bad"),
+        ([0.7, 0.6], "product", "50 %", "each report is then good news"),
+        ([0.3, 0.4], "product", "50 %", "each report is then bad news"),
+        ([0.7, 0.6, 0.2], "product", "50 %", "some reports are then good news and others bad"),
+    ],
+)
+def test_the_reason_is_a_base_rate(reports: list[float], rule: str, percents: str, news: str) -> None:
+    why = explain(reports, rule)
+    assert why.agrees_at is not None
+    assert percent(why.agrees_at) == percents
+    assert why.closing[1] == f"It is what somebody would say who held the event {percents} likely beforehand: {news}."
+    assert sentence(why, "Whoever held it less likely beforehand should say more,") == why.closing[2]
+
+
+def test_what_is_known_of_the_base_rate_stands_in_the_closing_paragraph() -> None:
+    why, without = explain([0.7, 0.6], prior_range=(0.05, 0.2)), explain([0.7, 0.6])
+    assert len(why.on_range) == 3
+    assert set(why.closing) - set(without.closing) == {why.on_range[0]}
+    assert why.closing.index(why.on_range[0]) < why.closing.index(cost(why))
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("minimax", "`robustpool certify minimax --agents 3` proves it"),
+        ("log-odds:alpha=0.6", "`robustpool certify log-odds:alpha=0.6 --agents 3` proves it"),
+        ("mean", "`robustpool worst-case mean --agents 3` searches for it"),
+        ("karmarkar", "`robustpool worst-case karmarkar --agents 3` searches for it"),
+    ],
+)
+def test_the_advice_for_three_agents_is_a_command_that_works(rule: str, command: str) -> None:
+    assert cost(explain([0.7, 0.6, 0.2], rule)).endswith(f"is not proved here; {command}.")
+    family = ConditionallyIndependent(3, None, None)
+    if "certify" in command:
+        next(iter(rp.certification(rule, family)))
+    else:
+        with pytest.raises(rp.UnsupportedError):
+            next(iter(rp.certification(rule, family)))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +349,7 @@ def test_the_promise_is_rounded_outward_and_comes_from_the_record() -> None:
     ],
 )
 def test_the_newspaper(reports: list[float], words: str) -> None:
-    assert words in explain(reports).closing[2]
+    assert "if they have read the same newspaper" in sentence(explain(reports), words)
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if name != "bordley"])
@@ -287,7 +362,7 @@ def test_no_rule_can_promise_less_if_the_evidence_may_be_dependent(name: str) ->
 
 def test_many_forecasters_are_not_enumerated() -> None:
     assert explain([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]).closing[0].startswith("Seven forecasters say 0.1 to 0.7, and")
-    assert explain([0.1] * 12).closing[0].startswith("12 forecasters say 0.1 to 0.1, and")
+    assert explain([0.1] * 12).closing[0].startswith("12 forecasters all say 0.1, and")
 
 
 @settings(max_examples=200, deadline=None)
@@ -321,14 +396,32 @@ def test_a_design_for_a_finite_family_has_no_base_rate(designs: Path) -> None:
 def test_a_design_for_independent_agents_stands_beside_the_rules(designs: Path) -> None:
     why = explain([0.7, 0.6], str(designs / "independent.json"))
     design = load_design(designs / "independent.json")
-    assert why.rules[0].regret == design.upper
+    assert why.rules[0].regret is None  # its bound is for its own grid and range of priors
     assert not why.rules[0].proved
     assert len(why.rules) == len(RULES)
-    assert "2 conditionally independent agents with base rates from 25 % to 50 %" in why.on_rules[0]
-    assert "certify" in why.closing[1]
+    assert f"The design was made for {design.made_for}; the value of its game" in why.on_rules[0]
+    assert "from 0.25 to 0.5" in design.made_for
+    assert f"`robustpool certify {designs / 'independent.json'}` proves it" in cost(why)
     assert why.base_rate_matters
     assert explain([0.7, 0.6], design).forecast == why.forecast
     assert explain([0.7, 0.6], designs / "log.json").rules[0].regret is None  # not a regret under the square loss
+
+
+def test_a_continuous_design_shows_the_worst_that_was_found(tmp_path: Path) -> None:
+    solution = solve(ConditionallyIndependent(2, 4, None), nature="continuous", tolerance=1e-3)
+    save_design(solution, tmp_path / "continuous.json")
+    design = load_design(tmp_path / "continuous.json")
+    why = explain([0.7, 0.6], design)
+    assert (why.rules[0].regret, why.rules[0].proved) == (design.upper, False)
+    (marked,) = (line for line in edge.as_lines(why, 80, braille=False) if line.startswith(" > "))
+    (found,) = re.findall(r"at least (0\.\d{6}), found$", marked)
+    assert design.upper - 1e-6 < float(found) <= design.upper
+    assert "robustpool certify" in cost(why)  # what was found is no promise
+    family = {**design.data["family"], "prior_range": [0.25, 1.0]}
+    ranged = replace(design, data={**design.data, "family": family})
+    assert explain([0.7, 0.6], ranged).rules[0].regret is None
+    judged = replace(design, data={**design.data, "settings": {**design.data["settings"], "loss": "log"}})
+    assert explain([0.7, 0.6], judged).rules[0].regret is None
 
 
 def test_reports_that_are_vectors(designs: Path) -> None:
@@ -342,6 +435,74 @@ def test_reports_that_are_vectors(designs: Path) -> None:
     arguments = [",".join(map(repr, report)) for report in reports]
     done = run(*arguments, "--rule", "vectors.json", "--explain", "--json", cwd=designs)
     assert json.loads(done.stdout)["forecast"] == list(why.forecast)
+
+
+@pytest.mark.parametrize("reports", [[0.9] * 12, [0.9, 0.9], [0.7] * 3, [0.1] * 3])
+@pytest.mark.parametrize("rule", ["geometric-odds", "mean"])
+def test_rounding_does_not_move_a_forecast_beyond_the_reports(reports: list[float], rule: str) -> None:
+    said = explain(reports, rule).closing
+    assert any("The forecast is what they all report" in sentence for sentence in said)
+
+
+def test_reports_and_ranges_are_repeated_as_they_were_given() -> None:
+    why = explain([0.999999999, 0.6], prior_range=(0.05555, 0.2))
+    assert why.closing[0].startswith("Two forecasters say 0.999999999 and 0.6")
+    assert "between 5.555 % and 20 %" in why.on_range[0]
+
+
+def test_designs_are_certifiable_where_certify_has_a_proof(tmp_path: Path) -> None:
+    pair = rp.ConditionallyIndependent(2, 4, 8)
+    solutions = {
+        "square": rp.solve(pair, tolerance=1e-3),
+        "log": rp.solve(pair, loss="log", tolerance=1e-3),
+        "absolute": rp.solve(pair, paradigm="absolute", tolerance=1e-3),
+        "three": rp.solve(rp.ConditionallyIndependent(3, 4, 8), tolerance=1e-2),
+        "one prior": rp.solve(rp.ConditionallyIndependent(2, 4, 8, (0.25, 0.25)), tolerance=1e-3),
+    }
+    for name, solution in solutions.items():
+        rp.save_design(solution, tmp_path / f"{name}.json")
+        design = load_design(tmp_path / f"{name}.json")
+        try:
+            next(iter(rp.certification(design)))
+        except rp.UnsupportedError:
+            assert not design.certifiable, name
+        else:
+            assert design.certifiable, name
+        reports = [0.7, 0.6, 0.8][: design.data["family"]["agents"]]
+        assert ("certify" in cost(explain(reports, design))) == design.certifiable
+
+
+# -------------------------------------------------------------------------------------------------------- in a notebook
+
+
+def test_an_explanation_shows_itself_in_a_notebook() -> None:
+    why = explain([0.7, 0.6], prior_range=(0.05, 0.2))
+    shows = why._repr_html_()
+    assert shows.count("<table") == shows.count("</table>") == 2
+    assert shows.count("<div") == shows.count("</div>")
+    assert shows.count("<tr") == 2 + len(why.rules) + len(PRIORS)
+    text = re.sub("<[^>]*>", "|", shows)
+    assert "|Forecast 0.661|" in text
+    assert all(f"|{said[:300]}" in text for said in why.closing)
+    for said in why.rules:
+        assert f"|{said.name}||{shown(said.forecast)}||at most " in text
+    for prior, posterior in why.posterior:
+        assert f"|{percent(prior)}||{shown(posterior)}|" in text
+    hostile = replace(why, rule="<b>", closing=("<script>",), rules=(replace(why.rules[0], name="<i>", regret=None),))
+    assert not re.search("<(b|i|script)>", hostile._repr_html_())
+    assert "not on record" in hostile._repr_html_()
+    searched = replace(why, rules=(replace(why.rules[0], proved=False, regret=0.0123456789),))
+    assert "at least 0.012345, found" in searched._repr_html_()
+
+
+def test_where_the_base_rate_says_nothing_a_notebook_has_no_table_of_it(designs: Path) -> None:
+    for why in (explain([0.6]), explain([0.0, 0.4]), explain([0.5, 0.5], designs / "weather.json")):
+        assert why._repr_html_().count("<table") == 1
+
+
+def test_an_explanation_as_text_is_its_sentences() -> None:
+    why = explain([0.7, 0.6], prior_range=(0.05, 0.2))
+    assert str(why).split("\n") == [*why.on_rules, *why.on_base_rate, *why.on_range, *why.closing]
 
 
 # ------------------------------------------------------------------------------------------------------ what is refused
@@ -467,7 +628,7 @@ def test_the_chosen_rule_has_an_arrow_and_its_bound() -> None:
     assert marked.split(maxsplit=3) == [">", "mean", "0.650", "at most 0.062501, proved"]
     narrow = edge.as_lines(explain([0.7, 0.6], "mean"), 40, braille=False)
     assert any(line.startswith(" > mean") and line.endswith("<=0.062501") for line in narrow)
-    assert "   (<= is proved, ~ is not)" in narrow
+    assert "   (<= is proved, >= is found)" in narrow
 
 
 def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
@@ -477,11 +638,11 @@ def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
     unknown = replace(why.rules[0], name="other", regret=None, chosen=False)
     why = replace(why, rules=(own, found, unknown))
     wide = "\n".join(edge.as_lines(why, 80, braille=False))
-    assert "0.012345, not proved" in wide  # what was found bounds the worst case from below
+    assert "at least 0.012345, found" in wide  # what was found bounds the worst case from below
     assert "not on record" in wide
     narrow = "\n".join(edge.as_lines(why, 40, braille=False))
-    assert "~0.012345" in narrow
-    assert narrow.count(" -\n") == 1
+    assert ">=0.012345" in narrow
+    assert narrow.count(" -\n") == 2
 
 
 # ----------------------------------------------------------------------------------------------------- the command line
@@ -496,6 +657,14 @@ def test_the_command_explains() -> None:
     assert "*" in done.stdout
 
 
+def test_the_command_shows_the_next_command_of_a_known_base_rate() -> None:
+    done = run("0.7", "0.6", "--explain", "--prior-range", "0.3", "0.3")
+    assert "\n    robustpool aggregate 0.7 0.6 --rule bordley:prior=0.3\n" in done.stdout
+    nothing = run("0.7", "0.6", "--explain", "--prior-range", "0", "1")
+    assert "is nothing to know" in " ".join(nothing.stdout.split())
+    assert "    robustpool" not in nothing.stdout
+
+
 def test_json_has_the_same_facts() -> None:
     done = run("1/2", "0.6", "--explain", "--prior-range", "0.05", "0.2", "--json")
     assert done.stdout.count("\n") == 1
@@ -507,9 +676,15 @@ def test_json_has_the_same_facts() -> None:
     assert {"name", "forecast", "regret", "proved"} <= set(said["rules"][0])
     assert said["posterior"][0] == {"prior": 0.01, "posterior": why.posterior[0][1]}
     assert (said["agrees_at"], said["even_at"]) == (why.agrees_at, why.even_at)
-    assert said["sentences"] == list(why.sentences)
+    assert said["sentences"] == {
+        "rules": list(why.on_rules),
+        "base_rate": list(why.on_base_rate),
+        "range": list(why.on_range),
+        "closing": list(why.closing),
+    }
     assert {"low", "high", "posterior_low", "posterior_high", "contains_forecast", "middle"} <= set(said["prior_range"])
-    assert json.loads(run("0.7", "--explain", "--json").stdout)["explanation"]["prior_range"] is None
+    alone = json.loads(run("0.7", "--explain", "--json").stdout)["explanation"]
+    assert (alone["prior_range"], alone["sentences"]["range"]) == (None, [])
 
 
 def test_a_contradiction_is_explained_and_warned_of() -> None:
@@ -524,6 +699,7 @@ def test_a_contradiction_is_explained_and_warned_of() -> None:
     [
         (["0.7", "0.6", "--prior-range", "0.1", "0.2"], "--prior-range goes with --explain and changes no forecast"),
         (["0.7", "abc", "--explain"], "report 2 must be a number; it is 'abc'."),
+        (["0.7", "60", "--explain"], "report 2 must lie in [0, 1]; it is 60; for 60 % write 0.6."),
         (["nan", "nan", "--explain"], "there is nothing to explain without an answer"),
         (["0.5", "0.5", "--rule", "weather.json", "--explain", "--clip", "0.1"], "clip is for rules"),
         (["0.5", "0.4", "--rule", "weather.json", "--explain"], "reports must be a profile of the design's family"),

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import robustpool as rp
 from robustpool.aggregators.design import content_hash
+from robustpool.cli.app import app
 from robustpool.structures.family_file import EXAMPLES, family_from_json
 from robustpool.structures.random_families import random_joints
 
@@ -204,3 +206,22 @@ def test_the_weather_example_of_the_paper() -> None:
     assert solution.aggregator([[0.5, 0.5]])[0] == pytest.approx(0.7)
     assert solution.upper == pytest.approx(0, abs=1e-15)
     assert rp.aggregate([0.5, 0.5], rule=solution.aggregator) == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("certify minimax", "a certificate"),
+        ("random-family --structures 2", "a family"),
+        ("design --reports 4 --priors 8", "a design"),
+    ],
+)
+def test_what_is_not_ours_is_not_overwritten(command: str, kind: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.json"
+    mine.write_text('{"mine": true}')
+    with pytest.raises(rp.InputError, match=rf"--out must be a new file or {kind}; .*mine\.json' is neither\."):
+        CliRunner().invoke(app, [*command.split(), "--out", str(mine)], catch_exceptions=False)
+    assert mine.read_text() == '{"mine": true}'
+    mine.write_text("")  # an empty file is nobody's
+    assert CliRunner().invoke(app, [*command.split(), "--out", str(mine)], catch_exceptions=False).exit_code == 0
+    assert CliRunner().invoke(app, [*command.split(), "--out", str(mine)], catch_exceptions=False).exit_code == 0

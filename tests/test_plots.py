@@ -88,3 +88,11 @@ def test_traces_of_solutions_and_of_design_files_are_the_same() -> None:
 def test_matplotlib_is_not_imported_before_something_is_drawn() -> None:
     code = "import sys, robustpool.plots, robustpool.cli.app; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_bounds_that_are_infinite_and_more_solvers_than_colours() -> None:
+    _, axes = plots.new_figure()
+    endless = {**TRACE, "upper": [np.inf, np.inf, np.inf]}
+    lines = plots.draw_convergence({f"solver {k}": endless for k in range(6)}, axes[0, 0])
+    assert len(lines) == 6
+    assert np.isfinite(axes[0, 0].get_ylim()).all()

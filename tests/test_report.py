@@ -30,7 +30,7 @@ from robustpool.report.design_page import THIS, design_page
 from robustpool.structures.family_file import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -62,6 +62,12 @@ def picture(**fields: Any) -> Picture:
 
 def designed(solution: rp.Solution) -> Design:
     return Design(solution.aggregator, solution.lower, solution.upper, json.loads(json.dumps(design_to_json(solution))))
+
+
+def calculated(page: Page) -> Mapping[str, Any]:
+    """The numbers of a page's calculator."""
+    assert page.calculator is not None
+    return page.calculator
 
 
 class Elements(HTMLParser):
@@ -237,14 +243,23 @@ def test_a_design_for_two_agents(two_agents: Design) -> None:
     assert page.calculator["chosen"] == THIS
     entry = page.calculator["aggregators"][0]
     assert unpacked(entry)[70, 60] == pytest.approx(float(two_agents([[0.7, 0.6]])[0]), abs=1e-7)
-    assert entry["regret"]["kind"] == "found"
-    assert float(entry["regret"]["text"]) >= two_agents.upper - 1e-6  # between the steps of the grid it is worse
+    assert entry["regret"] == {"text": "–", "kind": "not known", "upper": None}  # its bound is for its own grid
+    found = calculated(design_page(two_agents, found=0.0345678))["aggregators"][0]
+    assert found["regret"] == {"text": "0.034567", "kind": "found", "upper": None}
     text = render(page)
     assert "Neither is proved." in text
     assert "Between the steps of the grid it can be worse." in text
     assert "robustpool certify &#x27;my design.json&#x27; --out certificate.json" in text
     assert two_agents.data["hash"] in text
     assert text.count("data:image/png") == 2
+
+
+def test_a_continuous_design_brings_the_worst_regret_that_was_found(two_agents: Design) -> None:
+    settings = {**two_agents.data["settings"], "nature": "continuous"}
+    design = replace(two_agents, data={**two_agents.data, "settings": settings}, upper=0.0226189)
+    assert calculated(design_page(design))["aggregators"][0]["regret"]["text"] == "0.022618"
+    judged = replace(design, data={**design.data, "settings": {**settings, "loss": "log"}})
+    assert calculated(design_page(judged))["aggregators"][0]["regret"]["kind"] == "not known"
 
 
 def test_the_lower_bound_of_continuous_nature_speaks_of_tables_only(two_agents: Design) -> None:
@@ -317,6 +332,22 @@ def test_the_command_writes_the_report(tmp_path: Path) -> None:
     assert json.loads(again.output)["report"] == str(report)
 
 
+def test_the_command_searches_for_the_worst_regret_of_a_table(tmp_path: Path) -> None:
+    out, report = str(tmp_path / "d.json"), tmp_path / "d.htm"
+    done = command("--reports", "4", "--priors", "8", "--tolerance", "1e-3", "--out", out, "--report", str(report))
+    assert done.exit_code == 0, done.output
+    written = report.read_text(encoding="utf-8")
+    entry = json.loads(next(text for text in Elements(written).text["script"] if text.startswith("{")))["aggregators"][
+        0
+    ]
+    design = load_design(out)
+    found = rp.worst_case(design, rp.ConditionallyIndependent(2, None, None)).regret
+    assert found > design.upper + 1e-4  # between the steps of the grid it is worse
+    assert (entry["name"], entry["regret"]["kind"]) == (THIS, "found")
+    assert found - 2e-6 < float(entry["regret"]["text"]) <= found
+    assert written == render(design_page(design, file=out, found=found))
+
+
 def test_the_report_is_written_when_the_tolerance_is_not_reached(tmp_path: Path) -> None:
     arguments = ["--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(tmp_path / "d.html")]
     done = command(*arguments, "--method", "multiplicative-weights", "--tolerance", "1e-12", "--rounds", "3")
@@ -341,17 +372,30 @@ def test_the_report_is_written_after_ctrl_c(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_file_that_is_no_page_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    for report, sentence in [
-        (tmp_path / "notes.txt", "--report must be a new file or an HTML page; "),
-        (tmp_path / "notes.txt" / "d.html", "cannot be written: 'notes.txt' is not a folder"),
-        (tmp_path / "d.json", "--report and --out must be two files; both are "),
+    for name in ("notes.txt", "notes.html"):
+        (tmp_path / name).write_text("mine")
+    for out, report, sentence in [
+        ("d.json", "notes.html", "--report must be a new file or an HTML page; {!r} is neither."),
+        ("d.json", "notes.txt", "--report must name an HTML file; it is {!r}."),
+        ("d.json", "new.pdf", "--report must name an HTML file; it is {!r}."),
+        ("d.json", "d.json", "--report must name an HTML file; it is {!r}."),
+        ("d.json", "html", "--report must name an HTML file; it is {!r}."),
+        ("d.json", "notes.txt/d.html", "{!r} cannot be written: 'notes.txt' is not a folder"),
+        ("d.html", "d.html", "--report and --out must be two files; both are {!r}."),
     ]:
-        done = command("--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(report))
+        done = command("--family", UNKNOWN, "--out", str(tmp_path / out), "--report", str(tmp_path / report))
         assert isinstance(done.exception, InputError)
-        assert sentence in str(done.exception)
-        assert not (tmp_path / "d.json").exists()  # before the work, not after
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+        assert sentence.format(str(tmp_path / report)) in str(done.exception)
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.html", "notes.txt"]  # before the work
+    assert [(tmp_path / name).read_text() for name in ("notes.txt", "notes.html")] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("name", ["d.html", "d.htm", "D.HTML"])
+def test_a_page_is_overwritten(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("<!DOCTYPE html><title>old</title>")
+    done = command("--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(tmp_path / name))
+    assert done.exit_code == 0, done.output
+    assert "<title>old</title>" not in (tmp_path / name).read_text(encoding="utf-8")
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
@@ -477,7 +521,70 @@ def test_the_reports_can_be_moved_by_keys_by_numbers_and_on_the_map(browser: Bro
         page.mouse.move(box["x"] + 40.5 / 101 * box["width"], box["y"] - 50)
         page.mouse.up()
         settle(page, 40, 100, THIS)
-        assert text(page, "#base-1") == "100.0 %"  # who says 100 % is right
+        assert "One report is certain." in text(page, "#base-rates")  # who says 100 % is right
+
+
+def test_what_is_no_whole_percent_gets_a_hint_and_changes_nothing(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["two"]) as page:
+        settle(page, 70, 60, THIS)
+        before = text(page, "#forecast")
+        assert text(page, "#number-note") == ""
+        for wrong in ("400", "-1", "0.7", ""):
+            page.locator("#number-1").fill(wrong)
+            assert text(page, "#number-note").startswith("Whole percents from 0 to 100"), wrong
+            assert page.locator("#number-1").input_value() == wrong  # what is being typed is left alone
+            assert page.locator("#report-1").input_value() == "70"
+            assert text(page, "#forecast") == before
+            page.locator("#number-1").fill("70")
+            assert text(page, "#number-note") == ""
+        page.locator("#number-1").fill("20")
+        settle(page, 20, 60, THIS)
+        assert text(page, "#forecast") != before
+
+
+def test_a_click_on_the_map_also_changes_the_number_that_has_the_focus(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    with opened(browser, pages["two"]) as page:
+        settle(page, 70, 60, THIS)
+        page.locator("#number-2").focus()
+        page.locator("#map").scroll_into_view_if_needed()
+        box = page.locator("#map").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 20.5 / 101 * box["width"], box["y"] + (1 - 90.5 / 101) * box["height"])
+        page.mouse.down()
+        settle(page, 20, 90, THIS)
+        values = [page.locator(f"#{kind}-{k}").input_value() for k in (1, 2) for kind in ("number", "report")]
+        assert values == ["20", "20", "90", "90"]
+        page.mouse.up()
+
+
+def test_the_rarest_structures_are_left_out_unless_asked_for(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["two"]) as page:
+        options = page.locator("#least option")
+        assert [option.get_attribute("value") for option in options.all()] == ["0.01", "0", "0.05", "0.2"]
+        assert options.all_text_contents()[:2] == ["at least 1 % of the time", "ever so rarely"]
+        assert page.locator("#least").input_value() == "0.01"
+        move(page, 1, 99, "mean")
+        often = float(text(page, "#structure-regret"))
+        page.locator("#least").select_option("0")
+        settle(page, 1, 99, "mean")
+        assert float(text(page, "#structure-regret")) > often
+
+
+def test_wide_pictures_scroll_on_phones_and_others_shrink(browser: Browser, tmp_path: Path) -> None:
+    parts = tuple(picture(name=f"p{width}", png=png(width, 300)) for width in (700, 701, 900))
+    write_page(Page("Wide", "", (Section("All", "", parts),), {}), tmp_path / "wide.html")
+    with opened(browser, tmp_path / "wide.html", 400) as page:
+        assert overflow(page) == 0
+        measure = "box => [box.scrollWidth > box.clientWidth, box.firstElementChild.getBoundingClientRect().width]"
+        seen = [page.locator(f"#picture-p{width} .scroll").evaluate(measure) for width in (700, 701, 900)]
+        assert [scrolls for scrolls, _ in seen] == [False, True, True]
+        assert seen[0][1] < 400
+        assert [width for _, width in seen[1:]] == [672, 672]  # 42 rem
+    with opened(browser, tmp_path / "wide.html", 1600) as page:
+        seen = [page.locator(f"#picture-p{width} .scroll").evaluate(measure) for width in (700, 701, 900)]
+        assert not any(scrolls for scrolls, _ in seen)
 
 
 def worst_by_force(
@@ -567,8 +674,16 @@ def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser,
 
 def test_base_rates_are_bayes(browser: Browser, pages: dict[str, Path]) -> None:
     with opened(browser, pages["two"]) as page:
-        for first, second in [(70, 60), (0, 50), (99, 2)]:
+        for first, second in [(70, 60), (1, 50), (99, 2)]:
             move(page, first, second, "minimax")
             for number, mu in enumerate((0.1, 0.5, 0.9)):
                 posterior = rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}")
                 assert text(page, f"#base-{number}") == f"{100 * posterior:.1f} %"
+        for first, second in [(0, 50), (30, 100), (100, 100)]:
+            move(page, first, second, "minimax")
+            assert "One report is certain." in text(page, "#base-rates")
+            assert page.locator("#base-rates span").count() == 0
+            said = {rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}") for mu in (0.1, 0.5, 0.9)}
+            assert said == {1.0 if second == 100 else 0.0}  # the same, whatever the base rate
+        move(page, 70, 60, "minimax")
+        assert page.locator("#base-rates span").count() == 3

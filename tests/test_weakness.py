@@ -41,6 +41,30 @@ def test_weakness_never_exceeds_what_is_proved() -> None:
     assert found[0, -1] == found[-1, 0] == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0, 0.5, 0.5], [0.5]), "reports must be a list of two or more numbers that rise"),
+        (([0.5], [0.5]), "reports must be a list of two or more numbers that rise"),
+        (([0.0, 1.2], [0.5]), r"reports must lie in \[0, 1\]"),
+        (([0.0, 1.0], []), "priors must be a list of one or more numbers strictly between 0 and 1"),
+        (([0.0, 1.0], [0.0, 0.5]), "priors must be a list of one or more numbers strictly between 0 and 1"),
+    ],
+)
+def test_what_weakness_refuses(arguments: tuple[list[float], list[float]], message: str) -> None:
+    with pytest.raises(rp.InputError, match=message):
+        rp.weakness("mean", *arguments)
+    with pytest.raises(rp.InputError, match="loss must be one of square, log; it is 'foo'"):
+        rp.weakness("mean", [0.0, 1.0], [0.5], loss="foo")
+
+
+def test_weakness_takes_lists_and_the_log_loss() -> None:
+    values = rp.weakness("mean", [0.0, 0.5, 1.0], [0.5])
+    assert values[0, 2] == values[2, 0] == 0
+    assert values[0, 1] == pytest.approx(1 / 16)
+    assert rp.weakness("minimax", [0.0, 0.5, 1.0], [0.25, 0.5], loss="log").max() > 0
+
+
 unit = st.floats(0.02, 0.98)
 
 

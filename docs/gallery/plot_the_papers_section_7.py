@@ -25,6 +25,7 @@ from robustpool.plots import (
     draw_value_by_lipschitz,
     draw_weakness,
 )
+from robustpool.reproduction.figures.losses import bands
 from robustpool.wording import between, outward
 
 family = rp.ConditionallyIndependent(agents=2, reports=10, priors=100)
@@ -129,29 +130,11 @@ for paradigm, run in paradigms.items():
 
 structures = family.enumerate().flat
 omniscient = omniscient_losses(structures, get_loss("square"))
-order = np.argsort(omniscient, kind="stable")
-groups = np.array_split(order, 150)
-
-
-def bands(run: rp.Solution, paradigm: str) -> dict[str, np.ndarray]:
-    """The loss of an aggregator on groups of structures that are alike to the omniscient, and on the worst one."""
-    losses = rp.regrets(run.aggregator, structures, paradigm="absolute")
-    worst = int(rp.regrets(run.aggregator, structures, paradigm=paradigm)[order].argmax())
-    known = np.array([omniscient[group].mean() for group in groups])
-    afforded = {"additive": known + run.upper, "absolute": 0 * known + run.upper, "ratio": known * run.upper}
-    return {
-        "share": (np.arange(len(groups)) + 0.5) / len(groups),
-        "omniscient": known,
-        "least": np.array([losses[group].min() for group in groups]),
-        "most": np.array([losses[group].max() for group in groups]),
-        "afforded": afforded[paradigm],
-        "worst": np.array([worst / len(order), losses[order[worst]]]),
-    }
-
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
 for (paradigm, run), ax in zip(paradigms.items(), axes, strict=True):
-    draw_losses(bands(run, paradigm), ax)
+    losses = rp.regrets(run.aggregator, structures, paradigm="absolute")
+    draw_losses(bands(paradigm, omniscient, losses, groups=150), ax)
     ax.set_title(paradigm)
 plt.show()
 

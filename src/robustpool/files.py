@@ -32,6 +32,16 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         )
 
 
+def refuse_foreign(name: str, path: str | os.PathLike[str], sign: str, kind: str) -> None:
+    """Say that a file is somebody else's before it is overwritten: one in whose beginning the sign of its kind is missing."""
+    target = Path(path)
+    if target.is_file() and target.stat().st_size:
+        with target.open("rb") as file:
+            beginning = file.read(500)
+        if sign.encode().lower() not in beginning.lower():
+            raise InputError(f"{name} must be a new file or {kind}; {os.fspath(path)!r} is neither.")
+
+
 def write_whole(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
     """Let ``write`` write a file under a temporary name, then move it into place; links are followed."""
     check_writable(path)

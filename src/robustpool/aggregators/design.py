@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import html
 from ..errors import InputError
-from ..wording import between
+from ..structures.conditionally_independent import ConditionallyIndependent
+from ..wording import between, counted
 from .grid import GridAggregator
 from .rules import get_rule
 from .table import TableAggregator
@@ -40,6 +41,30 @@ class Design:
     def __call__(self, reports: ArrayLike) -> NDArray[np.float64]:
         """The forecasts for report profiles."""
         return self.aggregator(reports)
+
+    @property
+    def made_for(self) -> str:
+        """Its family in words."""
+        about = self.data["family"]
+        if about["kind"] == "finite":
+            return f"a finite family of {counted(about['structures'], 'structure')}"
+        low, high = about["prior_range"]
+        family = ConditionallyIndependent(about["agents"], about["reports"], about["priors"], (low, high))
+        return family.words(self.data["settings"]["nature"])
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether `certify` has a proof for such a design: square loss, additive; two agents and a range of priors, or a finite family."""
+        about, settings = self.data["family"], self.data["settings"]
+        if (settings["loss"], settings["paradigm"]) != ("square", "additive"):
+            return False
+        return about["kind"] == "finite" or (about["agents"] == 2 and about["prior_range"][0] < about["prior_range"][1])
+
+    @property
+    def off_grid(self) -> bool:
+        """Whether its upper bound is the worst regret found over any reports of independent agents, not over a grid or a list."""
+        settings = self.data["settings"]
+        return (settings["loss"], settings["paradigm"], settings["nature"]) == ("square", "additive", "continuous")
 
     @property
     def name(self) -> str:
@@ -117,6 +142,8 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
         return load_design(rule)
     if isinstance(rule, str):
         return get_rule(rule)
-    if callable(rule):
-        return rule
+    given: Any = rule
+    meant = given if callable(given) else getattr(given, "aggregator", None)  # a solution has one
+    if callable(meant):
+        return meant
     raise InputError(f"rule must be the name of a rule, a design file or a callable; it is {rule!r}.")

@@ -37,6 +37,15 @@ CUSTOM = (
 )
 
 
+def can_be_certified(chosen: Any, agents: int) -> bool:
+    """Whether an aggregator is of a kind that can be certified for so many agents."""
+    try:
+        describe(chosen, agents)
+    except UnsupportedError:
+        return False
+    return True
+
+
 def describe(chosen: Any, agents: int) -> dict[str, Any]:
     """The aggregator as a certificate names it; an error where it is of no kind that can be certified."""
     table = chosen.aggregator if isinstance(chosen, Design) else chosen

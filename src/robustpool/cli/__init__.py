@@ -22,7 +22,10 @@ def main() -> None:
             reports, rule, as_json = quick
             print(text(*pooled(reports, rule, None), as_json=as_json))  # noqa: T201
     except KeyboardInterrupt:
-        _fail("stopped before the design was written; --resume goes on if a checkpoint stands beside it.", 130)
+        _fail(
+            "stopped before there was anything to keep; a design goes on with --resume if a checkpoint stands beside it.",
+            130,
+        )
     except SolverError as error:
         _fail(str(error), 1)
     except RobustpoolError as error:
@@ -43,6 +46,8 @@ def _run_app() -> None:
     try:
         sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
     except typer.Exit as stop:
+        if stop.exit_code == 130:  # newer typers make this of Ctrl-C
+            raise KeyboardInterrupt from None
         sys.exit(stop.exit_code)
     except typer.Abort:
         raise KeyboardInterrupt from None

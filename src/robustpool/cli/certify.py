@@ -51,10 +51,12 @@ def certify(
       robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
     """
     from ..certificates.front_door import certify as prove
-    from ..files import check_writable
+    from ..files import check_writable, refuse_foreign
+    from ..verification.verify import CERTIFICATE_FORMAT
 
     target = f"CERT-{_stem(rule, agents, prior_range)}.json" if out is None else out
     check_writable(target)
+    refuse_foreign("--out", target, CERTIFICATE_FORMAT, "a certificate")
     about = _family(rule, agents, prior_range, family)
     began = time.perf_counter()
     last: Any = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..wording import counted, outward
+from .options import independent_family
 from .render import JsonFlag, show
 
 if TYPE_CHECKING:
@@ -189,42 +190,40 @@ def _writable(out: str, family: str | None) -> None:
     """Say that a file cannot be written, or had better not be, before the work is done."""
     from ..aggregators.design import DESIGN_FORMAT
     from ..errors import InputError
-    from ..files import check_writable
+    from ..files import check_writable, refuse_foreign
 
     target = Path(out)
     if family is not None and target.exists() and target.samefile(family):
         raise InputError(f"--out must not be the family file {family!r}, which it would overwrite.")
     check_writable(out)
-    if target.exists() and target.stat().st_size and not _holds(target, DESIGN_FORMAT):
-        raise InputError(f"--out must be a new file or a design; {out!r} is neither.")
+    refuse_foreign("--out", out, DESIGN_FORMAT, "a design")
 
 
 def _report_writable(report: str, out: str) -> None:
     """Say that the report cannot be written, or had better not be, before the work is done."""
     from ..errors import InputError
-    from ..files import check_writable
+    from ..files import check_writable, refuse_foreign
 
     target = Path(report)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--report must name an HTML file; it is {report!r}.")
     if target.resolve() == Path(out).resolve():
         raise InputError(f"--report and --out must be two files; both are {report!r}.")
     check_writable(report)
-    if target.exists() and target.stat().st_size and not _holds(target, "<!doctype html"):
-        raise InputError(f"--report must be a new file or an HTML page; {report!r} is neither.")
+    refuse_foreign("--report", report, "<!doctype html", "an HTML page")
 
 
 def _write_report(out: str, report: str) -> None:
     """Write the page about the design that was just saved."""
     from ..aggregators.design import load_design
+    from ..game.worst_case import worst_case
     from ..report.design_page import design_page
     from ..report.page import write_page
 
-    write_page(design_page(load_design(out), file=out), report)
-
-
-def _holds(file: Path, text: str) -> bool:
-    """Whether a text stands near the beginning of a file."""
-    with file.open("rb") as opened:
-        return text.encode().lower() in opened.read(200).lower()
+    design, found = load_design(out), None
+    if design.data["family"].get("agents") == 2 and not design.off_grid:  # its bound is for its own grid or loss
+        found = worst_case(design, independent_family(out, None, None)).regret
+    write_page(design_page(design, file=out, found=found), report)
 
 
 def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) -> str:
@@ -232,13 +231,8 @@ def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) 
 
     if isinstance(structures, FiniteFamily):
         return f"{counted(len(structures), 'structure')}, {counted(len(structures.reports), 'report profile')}"
-    priors = "any prior" if structures.priors is None else f"priors in steps of 1/{structures.priors}"
-    low, high = structures.prior_range
-    known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
-    agents = counted(structures.agents, "conditionally independent agent")
-    if nature == "continuous":
-        return f"{agents}, any reports, any prior{known}, a table with knots in steps of 1/{structures.reports}"
-    return f"{agents}, reports in steps of 1/{structures.reports}, {priors}{known}"
+    knots = f", a table with knots in steps of 1/{structures.reports}" if nature == "continuous" else ""
+    return structures.words(nature) + knots
 
 
 @contextmanager

@@ -35,7 +35,12 @@ def as_data(why: Explanation) -> dict[str, Any]:
         "agrees_at": why.agrees_at,
         "even_at": why.even_at,
         "prior_range": None if known is None else asdict(known),
-        "sentences": list(why.sentences),
+        "sentences": {
+            "rules": list(why.on_rules),
+            "base_rate": list(why.on_base_rate),
+            "range": list(why.on_range),
+            "closing": list(why.closing),
+        },
     }
 
 
@@ -48,7 +53,7 @@ def as_lines(why: Explanation, width: int, *, braille: bool) -> list[str]:
     lines += why.on_base_rate
     if why.prior_range is not None:
         lines += ["", "What it would change to know the base rate", *why.on_range]
-        if why.prior_range.command is not None and why.prior_range.low < why.prior_range.high:
+        if why.prior_range.command is not None:
             lines.append(f"    {why.prior_range.command}")
     lines += ["", "In words to repeat", " ".join(why.closing)]
     return [part for line in lines for part in _wrapped(line, width)]
@@ -93,7 +98,7 @@ def _rules(rules: tuple[Saying, ...], width: int) -> list[str]:
         mark, cost = ">" if said.chosen else " ", _cost(said, full=full) if heads[2] else ""
         lines.append(f" {mark} {said.name:{names}}{gap}{shown(said.forecast):{forecasts}}{gap}{cost}".rstrip())
     if heads[2] and not full:
-        lines.append("   (<= is proved, ~ is not)")
+        lines.append("   (<= is proved, >= is found)")
     return lines
 
 
@@ -104,9 +109,8 @@ def _cost(said: Saying, *, full: bool) -> str:
     if said.proved:
         bound = outward(said.regret, "ROUND_CEILING", 6)
         return f"at most {bound}, proved" if full else f"<={bound}"
-    rounding = "ROUND_CEILING" if said.chosen else "ROUND_FLOOR"  # a design's own bound, or the worst that was found
-    bound = outward(said.regret, rounding, 6)
-    return f"{bound}, not proved" if full else f"~{bound}"
+    bound = outward(said.regret, "ROUND_FLOOR", 6)
+    return f"at least {bound}, found" if full else f">={bound}"
 
 
 def _posteriors(posterior: tuple[tuple[float, float], ...], width: int) -> list[str]:

@@ -122,10 +122,13 @@ def _report(place: int, text: str) -> float:
     """A number, or a fraction such as 1/3."""
     above, slash, below = text.partition("/")
     try:
-        return float(above) / float(below) if slash else float(text)
+        number = float(above) / float(below) if slash else float(text)
     except (ValueError, ZeroDivisionError):
         hint = _hint(text)
         raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
+    if 1 < number <= 100:
+        raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number / 100:g}.")
+    return number
 
 
 def _hint(text: str) -> str:

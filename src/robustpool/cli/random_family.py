@@ -27,10 +27,12 @@ def random_family(
       robustpool random-family --structures 1000 --seed 1 --out family.json
       robustpool design --family family.json
     """
-    from ..structures.family_file import save_family
+    from ..files import refuse_foreign
+    from ..structures.family_file import FORMAT, save_family
     from ..structures.information_structure import InformationStructure
     from ..structures.random_families import random_joints
 
+    refuse_foreign("--out", out, FORMAT, "a family")
     joints = random_joints(structures, states=states, agents=agents, signals=signals, resolution=resolution, rng=seed)
     save_family([InformationStructure(joint) for joint in joints], out, report=report)
     show({"structures": structures, "output": out}, [f"{structures} structures are in {out}."], as_json=as_json)

@@ -28,7 +28,7 @@ def reproduce(
     """Recompute the paper's Table 1 and its figures, prove the bounds, and write a report.
 
     In the folder: report.html, which needs nothing else; table1.csv; figures/ as PNG and PDF, each with the numbers that it is
-    drawn from as NPZ; designs/ and certificates/, which `robustpool verify` checks. Ctrl-C keeps what was reached; exit status
+    drawn from as NPZ; designs/; certificates/, each of which `robustpool verify FILE` checks. Ctrl-C keeps what was reached; exit status
     1 then says that not all is there. Full size takes seven to eight minutes on two cores, --quick three to four.
 
     \b

@@ -77,6 +77,7 @@ def explain(
     listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
     sayings = _sayings(x, name if listed else None, clip)
     chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
+    search = sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clip)
     agrees_at, even_at = prior_of(forecast, x), prior_of(0.5, x)
     return Explanation(
         reports=tuple(x.tolist()),
@@ -90,14 +91,7 @@ def explain(
         on_rules=sentences.on_rules(x.size, design, clip),
         on_base_rate=sentences.on_base_rate(x, name, agrees_at, even_at),
         on_range=() if known is None else sentences.on_range(known, name, forecast, x.size),
-        closing=sentences.closing(
-            x,
-            forecast,
-            chosen,
-            sentences.where_to_search(name, x.size, listed or design is not None, clip),
-            sayings,
-            clip,
-        ),
+        closing=sentences.closing(x, forecast, chosen, search, sayings, clip, agrees_at, known),
     )
 
 
@@ -143,15 +137,17 @@ def _known_range(x: FloatArray, forecast: float, ends: tuple[float, float]) -> K
     below, above = posterior(high, x), posterior(low, x)
     within = below - 1e-12 <= forecast <= above + 1e-12  # but for rounding
     known = KnownRange(low, high, below, above, within, (below + above) / 2, None)
-    return replace(known, command=_command(known, x.size))
+    return replace(known, command=_command(known, x))
 
 
-def _command(known: KnownRange, n: int) -> str | None:
+def _command(known: KnownRange, x: FloatArray) -> str | None:
     """The rule of a known prior, or a design, which with any reports is made for two agents."""
     low, high = (repr(end).removesuffix(".0") for end in (known.low, known.high))
+    n = x.size
     if n > 1 and known.low == known.high:
-        return f"--rule bordley:prior={low}"
-    if n == 2 and known.posterior_low < known.posterior_high:
+        said = " ".join(f"{report:.12g}" for report in x)
+        return f"robustpool aggregate {said} --rule bordley:prior={low}"
+    if n == 2 and known.posterior_low < known.posterior_high and (known.low, known.high) != (0, 1):
         return f"robustpool design --prior-range {low} {high} --nature continuous --tolerance 1e-4 --out design.json"
     return None
 
@@ -175,8 +171,8 @@ def _sayings(x: FloatArray, chosen: str | None, clip: float | None) -> tuple[Say
 
 
 def _regret_of(design: Design | None) -> float | None:
-    """A design's upper bound, if it is a regret under the square loss."""
-    if design is None or [design.data["settings"][key] for key in ("loss", "paradigm")] != ["square", "additive"]:
+    """The worst regret found of a design over any reports and any prior; None for one that was made for less."""
+    if design is None or not design.off_grid or tuple(design.data["family"]["prior_range"]) != (0.0, 1.0):
         return None
     return design.upper
 
@@ -187,8 +183,8 @@ def _of_a_finite_family(
     """A design for a finite family: its own forecast, and nothing about conditional independence."""
     if prior_range is not None:
         raise InputError(
-            f"prior_range is for conditionally independent agents; {name!r} is a design for a finite family, "
-            "whose structures have their own priors."
+            f"prior_range is for conditionally independent agents; {name!r} is a design for a finite family, whose "
+            "structures have their own priors."
         )
     said = design([reports])[0]
     forecast = tuple(said.tolist()) if np.ndim(said) else float(said)
@@ -212,6 +208,9 @@ def _of_a_finite_family(
         on_range=(),
         closing=(
             f"{sentences.say(len(reports), kept)}, and the design makes {shown(forecast)} of it.",
-            "That is the robust answer if what happened is one of the structures in its family; about any other it says nothing.",
+            (
+                "That is the robust answer if what happened is one of the structures in its family; about any other it "
+                "says nothing."
+            ),
         ),
     )

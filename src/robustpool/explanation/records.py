@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import html
+from ..wording import outward, percent, shown
 from .posterior import base_rate_matters, posterior
 
 
@@ -15,7 +17,8 @@ class Saying:
     """What a rule says to the reports, and what it can cost.
 
     ``regret`` is an upper bound on the worst case for two conditionally independent agents if that is ``proved``, else
-    the worst found; None where nothing is on record: other numbers of agents, parameters of one's own, clipped reports.
+    the worst found; None where nothing is on record: other numbers of agents, parameters of one's own, clipped reports,
+    designs for a grid, a list of structures or a range of priors.
     """
 
     name: str
@@ -75,6 +78,28 @@ class Explanation:
         """Whether the posterior depends on the prior: two or more reports, conditionally independent, none certain."""
         return bool(self.posterior) and base_rate_matters(np.array(self.reports, dtype=np.float64))
 
+    def __str__(self) -> str:
+        """All sentences."""
+        return "\n".join(self.sentences)
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the words to repeat, what the rules say, and the base rate."""
+        rules = [[said.name, shown(said.forecast), _worst(said)] for said in self.rules]
+        rates = [[percent(prior), shown(value)] for prior, value in self.posterior]
+        parts = [html.line(sentence) for sentence in self.closing]
+        parts.append(html.table(["rule", "forecast", "worst-case regret"], rules, 0, "rules"))
+        if self.base_rate_matters:
+            parts.append(html.table(["base rate", "posterior"], rates, 0, "base rates"))
+        return html.card(f"Forecast {shown(self.forecast)}", *parts)
+
     def posterior_at(self, prior: float) -> float:
         """What the omniscient says if the agents are conditionally independent with this prior."""
         return posterior(prior, np.array(self.reports, dtype=np.float64))
+
+
+def _worst(said: Saying) -> str:
+    if said.regret is None:
+        return "not on record"
+    if said.proved:
+        return f"at most {outward(said.regret, 'ROUND_CEILING', 6)}, proved"
+    return f"at least {outward(said.regret, 'ROUND_FLOOR', 6)}, found"

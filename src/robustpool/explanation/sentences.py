@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..aggregators.design import Design
 from ..aggregators.pools import FloatArray, contradictory
-from ..wording import between, counted, interval_end, outward, percent, shown
+from ..aggregators.rules import Rule
+from ..certificates.kinds import can_be_certified
+from ..wording import between, interval_end, outward, percent, shown
 
 if TYPE_CHECKING:
-    from ..aggregators.design import Design
     from .records import KnownRange, Saying
 
 NO_PROMISE = 0.25
@@ -18,6 +20,9 @@ NO_PROMISE = 0.25
 If the state is the exclusive or of two fair coins, an agent who sees one of them reports 1/2; whoever sees both knows the
 state, and every forecast f loses at least 1/4 + (f - 1/2)^2 to her. To say 1/2 always never loses more than 1/4.
 """
+
+ROUNDING = 1e-12
+"""Forecasts and reports that differ by no more are the same."""
 
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
@@ -34,23 +39,19 @@ def on_rules(n: int, design: Design | None, clip: float | None) -> tuple[str, ..
     if clip:
         return ("The worst cases on record are those of the rules without clipping, so none is shown.",)
     meaning = (
-        "Worst-case regret: how far the expected squared error can lie above that of somebody who knows how the two came to "
-        "their numbers, whatever the base rate, if their evidence is independent given the event."
+        "Worst-case regret: how far the expected squared error can lie above that of somebody who knows how the two "
+        "came to their numbers, whatever the base rate, if their evidence is independent given the event."
     )
     return (*own, meaning)
 
 
 def of_a_design(design: Design) -> str:
-    family, settings, bounds = (design.data[key] for key in ("family", "settings", "bounds"))
-    if family["kind"] == "finite":
-        made_for = f"a finite family of {counted(family['structures'], 'structure')}"
-    else:
-        low, high = family["prior_range"]
-        made_for = f"{family['agents']} conditionally independent agents with base rates from {percent(low)} to {percent(high)}"
+    """What a design was made for, and the value of its game."""
+    settings, bounds = design.data["settings"], design.data["bounds"]
     how = "the upper bound found by search" if bounds["upper_is"] == "found by search" else "measured in floating point"
     return (
-        f"The design was made for {made_for}; the value of its game ({settings['loss']} loss, {settings['paradigm']}) lies "
-        f"{between(design.lower, design.upper, 6)} ({how}, not proved)."
+        f"The design was made for {design.made_for}; the value of its game ({settings['loss']} loss, "
+        f"{settings['paradigm']}) lies {between(design.lower, design.upper, 6)} ({how}, not proved)."
     )
 
 
@@ -62,7 +63,10 @@ def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: flo
     if not ((x > 0) & (x < 1)).all():
         certain = "0" if (x == 0).any() else "1"
         return (
-            f"A report of {certain} is certain, so that somebody who takes it at its word says {certain} at every base rate.",
+            (
+                f"A report of {certain} is certain, so that somebody who takes it at its word says {certain} at every "
+                "base rate."
+            ),
         )
     agrees = (
         f"She agrees with {name} if the base rate is {percent(agrees_at)}"
@@ -72,8 +76,8 @@ def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: flo
     even = f"says 0.5 at {percent(even_at)}" if even_at is not None else "says 0.5 only next to 0 % or 100 %"
     return (
         (
-            "Somebody who knows the base rate says less the higher it is, since the same reports are then weaker good news: a "
-            "report above the base rate speaks for the event, one below it against."
+            "Somebody who knows the base rate says less the higher it is, since the same reports are then weaker good "
+            "news: a report above the base rate speaks for the event, one below it against."
         ),
         f"{agrees}, and she {even}.",
         "The reports themselves do not tell the base rate: any between 0 % and 100 % can produce them.",
@@ -85,23 +89,25 @@ def on_range(known: KnownRange, name: str, forecast: float, n: int) -> tuple[str
         return ("Knowing the base rate changes nothing about a single report, which has it in it.",)
     if known.posterior_low == known.posterior_high and known.low < known.high:
         return (f"Knowing the base rate changes nothing: the posterior is {shown(known.posterior_low)} at each.",)
+    if (known.low, known.high) == (0, 1):
+        return ("That the base rate lies between 0 % and 100 % is nothing to know: the posterior can be anything.",)
     if known.low == known.high:
         return (
             (
-                f"If the base rate is known to be {percent(known.low)}, there is one right answer, "
-                f"{shown(known.posterior_low)}, that of {known.command}; {name} says {shown(forecast)}."
+                f"If the base rate is known to be {_percent(known.low)}, there is one right answer, "
+                f"{shown(known.posterior_low)}, that of the rule bordley with this prior; {name} says {shown(forecast)}."
             ),
         )
     where = "inside" if known.contains_forecast else "below" if forecast < known.posterior_low else "above"
     sentences = [
         (
-            f"If the base rate is known to lie between {percent(known.low)} and {percent(known.high)}, the posterior lies "
-            f"between {interval_end(known.posterior_low, 'ROUND_FLOOR')} and {interval_end(known.posterior_high, 'ROUND_CEILING')}, and the "
-            f"{shown(forecast)} of {name} lies {where}."
+            f"If the base rate is known to lie between {_ends(known)}, the posterior lies between "
+            f"{interval_end(known.posterior_low, 'ROUND_FLOOR')} and "
+            f"{interval_end(known.posterior_high, 'ROUND_CEILING')}, and the {shown(forecast)} of {name} lies {where}."
         ),
         (
-            f"For these reports the middle of that interval, {shown(known.middle)}, is the forecast with the smallest largest error; "
-            "this is no promise about a rule for all reports."
+            f"For these reports the middle of that interval, {shown(known.middle)}, is the forecast with the smallest "
+            "largest error; this is no promise about a rule for all reports."
         ),
     ]
     if known.command:
@@ -112,7 +118,14 @@ def on_range(known: KnownRange, name: str, forecast: float, n: int) -> tuple[str
 
 
 def closing(
-    x: FloatArray, forecast: float, chosen: Saying, search: str, others: tuple[Saying, ...], clip: float | None
+    x: FloatArray,
+    forecast: float,
+    chosen: Saying,
+    search: str,
+    others: tuple[Saying, ...],
+    clip: float | None,
+    agrees_at: float | None,
+    known: KnownRange | None,
 ) -> tuple[str, ...]:
     """What can be repeated to others: the forecast, what it rests on, what it can cost, and when not to use it."""
     clipped = f" (brought into [{clip:g}, {1 - clip:g}])" if clip else ""
@@ -121,8 +134,8 @@ def closing(
         return (
             first,
             (
-                "The reports contradict each other, so that this is no forecast but a way to say so: ask again, or if they were "
-                "only rounded, bring them away from 0 and 1 with --clip 0.01."
+                "The reports contradict each other, so that this is no forecast but a way to say so: ask again, or if "
+                "they were only rounded, bring them away from 0 and 1 with --clip 0.01."
             ),
         )
     if x.size == 1:
@@ -131,6 +144,8 @@ def closing(
     certain = "Somebody is certain, and most rules take that at its word; if it was only rounded, --clip 0.01 says so."
     return (
         first,
+        *_reason(x, agrees_at),
+        *(() if known is None else on_range(known, chosen.name, forecast, x.size)[:1]),
         _cost(chosen, search, others),
         *([certain] if low == 0 or high == 1 else []),
         _same_newspaper(forecast, low, high),
@@ -141,42 +156,66 @@ def closing(
     )
 
 
+def _reason(x: FloatArray, agrees_at: float | None) -> tuple[str, ...]:
+    """Why this number: the base rate that it stands for, and which way to go from there."""
+    if agrees_at is None:
+        return ()
+    good = int((x > agrees_at).sum())
+    if good in (0, x.size):
+        news = f"each report is then {'good' if good else 'bad'} news"
+    else:
+        news = (
+            "one report is then good news and the other bad"
+            if x.size == 2
+            else "some reports are then good news and others bad"
+        )
+    return (
+        f"It is what somebody would say who held the event {percent(agrees_at)} likely beforehand: {news}.",
+        "Whoever held it less likely beforehand should say more, and whoever held it likelier should say less.",
+    )
+
+
 def _cost(chosen: Saying, search: str, others: tuple[Saying, ...]) -> str:
     if not chosen.proved or chosen.regret is None:
         return (
-            "It is meant for evidence that is independent given the event; what it can cost us in the worst case is not "
+            "What it can cost us in the worst case, even if their evidence is independent given the event, is not "
             f"proved here{search}."
         )
     least = chosen.regret <= min(said.regret for said in others if said.proved and said.regret is not None)
     points = outward(100 * math.sqrt(chosen.regret), "ROUND_CEILING", 1)
+    bound = outward(chosen.regret, "ROUND_CEILING", 6)
     return (
-        "If their evidence is independent given the event, then whatever the base rate and however much each of them knows, "
-        f"we lose at most {outward(chosen.regret, 'ROUND_CEILING', 6)} of expected squared error to somebody who knows all "
-        f"that (proved{'; no rule in the list promises less' if least else ''}): over all that they might report we are, in the root mean square, at "
-        f"most {points} percentage points away from what she would say."
+        "If their evidence is independent given the event, then whatever the base rate and however much each of them "
+        f"knows, we lose at most {bound} of expected squared error to somebody who knows all that "
+        f"(proved{'; no rule in the list promises less' if least else ''}): over all that they might report we are, in "
+        f"the root mean square, at most {points} percentage points away from what she would say."
     )
 
 
-def where_to_search(name: str, n: int, on_command_line: bool, clip: float | None) -> str:
-    """Where to learn what it can cost."""
+def where_to_search(name: str, n: int, rule: object, clip: float | None) -> str:
+    """Where to learn what a rule can cost, as the end of a sentence: a command that works, or nothing."""
     if clip:
         return ""
-    if not on_command_line:
+    if not isinstance(rule, Rule | Design):
         return "; `robustpool.worst_case` searches for it"
-    return (
-        f"; `robustpool certify {name}` proves it"
-        if n == 2
-        else f"; `robustpool worst-case {name} --agents {n}` searches for it"
-    )
+    agents = "" if isinstance(rule, Design) or n == 2 else f" --agents {n}"
+    if rule.certifiable if isinstance(rule, Design) else can_be_certified(rule, n):
+        return f"; `robustpool certify {name}{agents}` proves it"
+    return f"; `robustpool worst-case {name}{agents}` searches for it"
 
 
 def _same_newspaper(forecast: float, low: float, high: float) -> str:
     """Where the forecast stands, and what that means if one agent knows all that the others know: hers is the answer."""
     same = "if they have read the same newspaper, so that one of them knows all that the others know, her report is the answer"
-    if low <= forecast <= high:
+    if high - low <= ROUNDING >= abs(forecast - low):
+        return f"The forecast is what they all report: {same}, and it is the same one."
+    if low - ROUNDING <= forecast <= high + ROUNDING:
         return f"The forecast lies between the lowest and the highest report: {same}, which lies there too."
     word, end = ("above the highest", high) if forecast > high else ("below the lowest", low)
-    return f"The forecast lies {word} report, as independent evidence adds up: {same}, and nothing beyond {_number(end)} is justified."
+    beyond = f"nothing beyond {_number(end)} is justified"
+    if (forecast - 0.5) * (end - 0.5) > 0 and abs(forecast - 0.5) > abs(end - 0.5):
+        return f"The forecast lies {word} report, as independent evidence adds up: {same}, and {beyond}."
+    return f"The forecast lies {word} report: {same}, and {beyond}."
 
 
 def say(n: int, reports: tuple[Any, ...]) -> str:
@@ -185,10 +224,21 @@ def say(n: int, reports: tuple[Any, ...]) -> str:
     if n == 1:
         return f"One forecaster says {_number(reports[0])}"
     if n > 6 and not isinstance(reports[0], tuple):
-        return f"{count} forecasters say {_number(min(reports))} to {_number(max(reports))}"
+        low, high = _number(min(reports)), _number(max(reports))
+        return f"{count} forecasters say {low} to {high}" if low != high else f"{count} forecasters all say {low}"
     texts = [_number(report) for report in reports]
     return f"{count} forecasters say {', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _number(report: Any) -> str:
-    return "(" + ", ".join(f"{value:.6g}" for value in report) + ")" if isinstance(report, tuple) else f"{report:.6g}"
+    """A report as it was given, to twelve digits."""
+    return "(" + ", ".join(map(_number, report)) + ")" if isinstance(report, tuple) else f"{report:.12g}"
+
+
+def _ends(known: KnownRange) -> str:
+    return f"{_percent(known.low)} and {_percent(known.high)}"
+
+
+def _percent(given: float) -> str:
+    """A base rate as it was given."""
+    return f"{100 * given:.12g} %"

@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import checks
+from ..errors import InputError
 from .finite_game import THREADS
 from .nature import KINDS
 from .worst_case import tabulated
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from ..aggregators.design import AnyAggregator
 
 
 def weakness(
-    aggregator: AnyAggregator, x: NDArray[np.float64], priors: NDArray[np.float64], *, loss: str = "square"
+    aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *, loss: str = "square"
 ) -> NDArray[np.float64]:
-    """R(x_1, x_2) on the grid of reports ``x``, shape (len(x), len(x)); the priors lie strictly between 0 and 1.
+    """R(x_1, x_2) on a grid of reports, shape (len(reports), len(reports)).
+
+    The reports rise from 0 or more to 1 or less; the priors lie strictly between 0 and 1.
 
     >>> x = np.linspace(0, 1, 5)
     >>> weakness("mean", x, np.arange(1, 8) / 8).round(4)[0]   # weak where one agent is certain
@@ -33,15 +37,21 @@ def weakness(
     """
     from .envelopes import worst_by_reports
 
+    x, mu = checks.unit_array("reports", reports), checks.unit_array("priors", priors)
+    if x.ndim != 1 or len(x) < 2 or not (np.diff(x) > 0).all():
+        raise InputError("reports must be a list of two or more numbers that rise.")
+    if mu.ndim != 1 or len(mu) == 0 or not ((mu > 0) & (mu < 1)).all():
+        raise InputError("priors must be a list of one or more numbers strictly between 0 and 1.")
+    kind = KINDS["additive", checks.choice("loss", loss, ("square", "log"))]
     table = np.ascontiguousarray(tabulated(aggregator, x))
 
     def work(part: NDArray[np.float64]) -> NDArray[np.float64]:
         worst = np.zeros((len(x), len(x)))
         for prior in part:
-            worst_by_reports(prior, x, table, KINDS["additive", loss], worst)
+            worst_by_reports(prior, x, table, kind, worst)
         return worst
 
     with ThreadPoolExecutor(THREADS) as pool:
-        worst = np.max(list(pool.map(work, [priors[k::THREADS] for k in range(THREADS)])), axis=0)
+        worst = np.max(list(pool.map(work, [mu[k::THREADS] for k in range(THREADS)])), axis=0)
     impossible = np.outer(x == 0, x == 1)
     return np.where(impossible | impossible.T, 0.0, worst)

@@ -41,15 +41,20 @@ ZOOMS = 6
 
 @dataclass(frozen=True, eq=False)
 class WorstCase:
-    """A structure and the aggregator's regret on it: the worst that a search found, not a bound."""
+    """A structure and the aggregator's regret on it: the worst that a search found, not a bound.
+
+    Of a finite family, or reports and priors on grids, it is the worst of all, in floating point: ``exhaustive``.
+    """
 
     regret: float
     structure: BinaryStructure | int  # of a finite family: the number of the structure
     proved: bool = False
+    exhaustive: bool = False
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the regret, and the structure that has it."""
-        how = "proved" if self.proved else "found by search, not proved: another structure may be worse"
+        searched = "found by search, not proved: another structure may be worse"
+        how = "proved" if self.proved else "the largest of all, in floating point" if self.exhaustive else searched
         said = html.line(f"regret {outward(self.regret, 'ROUND_FLOOR', 9)}, {how}")
         if isinstance(self.structure, BinaryStructure):
             return html.card("Worst case", said, self.structure._repr_html_())
@@ -75,7 +80,7 @@ def worst_case(
     aggregator = as_aggregator(aggregator)  # once, not at every call
     if isinstance(family, FiniteFamily):
         values = regrets(aggregator, family, loss=chosen)
-        return WorstCase(float(values.max()), int(values.argmax()))
+        return WorstCase(float(values.max()), int(values.argmax()), exhaustive=True)
     if not isinstance(chosen, (Square, Log)):
         raise UnsupportedError(
             f"the worst case is searched under the square and the log loss, not under {chosen.name!r}."
@@ -83,7 +88,7 @@ def worst_case(
     family = ConditionallyIndependent(2, None, None) if family is None else family
     if family.reports is not None and family.agents == 2:
         response = _on_grid(aggregator, family, chosen)
-        return WorstCase(response.value, response.structure())
+        return WorstCase(response.value, response.structure(), exhaustive=family.priors is not None)
     if family.reports is not None or family.priors is not None:
         raise UnsupportedError(
             "the worst case on a grid is searched for two agents; leave reports and priors open for more."

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import checks
 from .style import GREY, LINES, plain
 
 if TYPE_CHECKING:
@@ -34,11 +36,15 @@ def draw_convergence(traces: Mapping[str, Trace], ax: Axes, *, against: str = "r
     A trace is that of a solution, or has the lists ``round``, ``lower``, ``upper`` and ``seconds``, as that of a design
     file has. The lower and the upper bound of a solver are lines of one kind, with the gap between them shaded.
     """
+    checks.choice("against", against, tuple(AGAINST))
     drawn = []
     columns = {name: trace_columns(trace) for name, trace in traces.items()}
-    ends = [bound for trace in columns.values() for bound in (trace["lower"][-1], trace["upper"][-1])]
-    low, high = min(ends), max(ends)
-    for (name, trace), (colour, dash) in zip(columns.items(), LINES, strict=False):
+    ends = np.array([bound for trace in columns.values() for bound in (trace["lower"][-1], trace["upper"][-1])])
+    finite = (
+        ends[np.isfinite(ends)] if np.isfinite(ends).any() else np.zeros(1)
+    )  # an upper bound can be infinite at first
+    low, high = float(finite.min()), float(finite.max())
+    for (name, trace), (colour, dash) in zip(columns.items(), cycle(LINES), strict=False):
         where, lower, upper = trace[AGAINST[against]], trace["lower"], trace["upper"]
         ax.fill_between(where, lower, upper, color=colour, alpha=0.12, linewidth=0)
         drawn += ax.plot(where, upper, color=colour, linestyle=dash, label=name, linewidth=1.4)

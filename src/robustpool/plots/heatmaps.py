@@ -43,9 +43,11 @@ def draw_difference(one: Values, other: Values, ax: Axes, *, limit: float | None
     return _heatmap(difference, ax, bar and DIFFERENCE, DIVERGING, (-most, most))
 
 
-def draw_weakness(values: NDArray[np.float64], ax: Axes, *, bar: bool = True) -> Any:
-    """R(x_1, x_2), the worst regret over structures that can produce the reports, on the paper's colour scale."""
-    return _heatmap(values, ax, bar and WEAKNESS, SEQUENTIAL, WEAKNESS_SCALE)
+def draw_weakness(
+    values: NDArray[np.float64], ax: Axes, *, scale: tuple[float, float] = WEAKNESS_SCALE, bar: bool = True
+) -> Any:
+    """R(x_1, x_2) from `robustpool.weakness` on a uniform grid, on the paper's colour scale unless told otherwise."""
+    return _heatmap(values, ax, bar and WEAKNESS, SEQUENTIAL, scale)
 
 
 def draw_report_distribution(chances: NDArray[np.float64], ax: Axes, *, least: float = 1e-8, bar: bool = True) -> Any:

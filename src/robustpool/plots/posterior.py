@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ POSTERIOR = "posterior $g_\\mu(x_1, x_2)$"
 
 def draw_posterior_by_prior(prior: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]], ax: Axes) -> None:
     """g_mu(x) against mu for some fixed reports, each under its name [Guo2024, fig:sensitive prior]."""
-    for (name, posterior), (colour, dash) in zip(curves.items(), LINES, strict=False):
+    for (name, posterior), (colour, dash) in zip(curves.items(), cycle(LINES), strict=False):
         ax.plot(prior, posterior, dash, color=colour, linewidth=1.6, label=name)
     ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="prior $\\mu$", ylabel="omniscient posterior $g_\\mu(x)$")
     plain(ax)

@@ -177,6 +177,10 @@
     const line = by("base-rates");
     line.textContent = "";
     if (impossible()) return;
+    if ([i, j].some((report) => report === 0 || report === steps)) {
+      line.append("One report is certain. Whoever takes it at its word says the same, whatever the base rate.");
+      return;
+    }
     const rates = low > 0 || high < 1 ? [low, (low + high) / 2, high].filter((mu) => mu > 0 && mu < 1) : [0.1, 0.5, 0.9];
     line.append("The reports alone do not tell how likely it is. Somebody who knows that the base rate is ");
     rates.forEach((mu, k) => {
@@ -194,7 +198,7 @@
     : `${who} says ${whole(x)} (${often(q)} of the time) or ${whole(y)}`);
 
   function showStructure() {
-    const [i, j] = state.reports, began = performance.now(), chosen = aggregators[state.chosen];
+    const [i, j] = state.reports, chosen = aggregators[state.chosen];
     const least = Number(by("least").value);
     const one = impossible() ? null : worstStructure(chosen.table, i, j, least), rows = by("structure-table").tBodies[0];
     state.structure = one;
@@ -228,7 +232,6 @@
     }
     const box = by("structure").dataset; // for those who want to read it with a program
     box.shown = `${i},${j},${chosen.name},${by("least").value}`;
-    box.milliseconds = (performance.now() - began).toFixed(1);
     box.structure = one === null ? "" : JSON.stringify({ prior: one.mu, reports: [[i, one.y], [j, one.z]], regret: one.regret });
     paintMap();
   }
@@ -243,12 +246,13 @@
     waiting = setTimeout(showStructure, 40);
   }
 
+  let typing = 0;
   function setReports(first, second) {
     state.reports = [first, second];
     state.reports.forEach((value, k) => {
       by(`report-${k + 1}`).value = value;
       by(`report-${k + 1}`).setAttribute("aria-valuetext", whole(value));
-      if (document.activeElement !== by(`number-${k + 1}`)) by(`number-${k + 1}`).value = value;
+      if (typing !== k + 1) by(`number-${k + 1}`).value = value; // what is being typed is not corrected yet
     });
     update();
   }
@@ -290,8 +294,11 @@
       const other = () => state.reports[2 - k], set = (value) => (k === 1 ? setReports(value, other()) : setReports(other(), value));
       by("report-" + k).addEventListener("input", (event) => set(event.target.valueAsNumber));
       by("number-" + k).addEventListener("input", (event) => {
-        const value = event.target.valueAsNumber;
-        if (value >= 0 && value <= steps) set(Math.round(value));
+        const value = event.target.valueAsNumber, fits = Number.isInteger(value) && value >= 0 && value <= steps;
+        by("number-note").textContent = fits ? "" : "Whole percents from 0 to 100: for a probability of 0.7 write 70.";
+        typing = k;
+        if (fits) set(value);
+        typing = 0;
       });
       by("number-" + k).addEventListener("change", (event) => { event.target.value = state.reports[k - 1]; });
     });

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.grid import GridAggregator
-from ..game.worst_case import tabulated, worst_case
+from ..game.worst_case import tabulated
 from ..plots.convergence import draw_convergence
 from ..plots.heatmaps import draw_aggregator
 from ..plots.style import new_figure, png
-from ..structures.conditionally_independent import ConditionallyIndependent
 from ..wording import at_most, counted, outward
 from .calculator import DIGITS, calculator
 from .page import Page, Picture, Section, Table
@@ -33,8 +32,11 @@ THIS = "this design"
 PAYOFFS = {"additive": "regret", "absolute": "expected loss", "ratio": "loss relative to the omniscient loss"}
 
 
-def design_page(design: Design, *, file: str = "design.json") -> Page:
-    """All that there is to say about a design; ``file`` is the name under which the reader has it."""
+def design_page(design: Design, *, file: str = "design.json", found: float | None = None) -> Page:
+    """All that there is to say about a design; ``file`` is the name under which the reader has it.
+
+    ``found`` is the worst regret that a search found over any reports, for the calculator of two independent agents.
+    """
     about = design.data["family"]
     independent = about["kind"] == "conditionally-independent"
     return Page(
@@ -47,7 +49,7 @@ def design_page(design: Design, *, file: str = "design.json") -> Page:
             _nature(design),
         ),
         settings=_settings(design),
-        calculator=_calculator(design) if independent and about["agents"] == 2 else None,
+        calculator=_calculator(design, found) if independent and about["agents"] == 2 else None,
     )
 
 
@@ -62,16 +64,7 @@ def _title(about: dict[str, Any]) -> str:
 
 def _family(design: Design) -> str:
     """The family in words that fit after "over"."""
-    about, nature = design.data["family"], design.data["settings"]["nature"]
-    if about["kind"] == "finite":
-        return f"the {counted(about['structures'], 'structure')} of its family"
-    low, high = about["prior_range"]
-    known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
-    agents = counted(about["agents"], "conditionally independent agent")
-    if nature == "continuous":
-        return f"all structures of {agents} with any reports and any prior{known}"
-    priors = f"any prior{known}" if about["priors"] is None else f"priors in steps of 1/{about['priors']}{known}"
-    return f"all structures of {agents} with reports in steps of 1/{about['reports']} and {priors}"
+    return f"all structures of {design.made_for}"
 
 
 def _payoff(design: Design) -> str:
@@ -92,18 +85,18 @@ def _sure(design: Design) -> str:
 
 def _lead(design: Design) -> str:
     searched = design.data["bounds"]["upper_is"] == "found by search"
-    upper = outward(
-        design.upper, "ROUND_FLOOR" if searched else "ROUND_CEILING", DIGITS
-    )  # what was found is a lower bound on the worst case
-    worst = (
-        f"the worst {_payoff(design)} that a search found is {upper}"
-        if searched
-        else f"its worst {_payoff(design)} is {upper}"
-    )
+    worst = f"the worst {_payoff(design)} that a search found" if searched else f"its worst {_payoff(design)}"
     return (
-        f"This aggregator turns several reports into one forecast without knowing where they come from. Over {_family(design)}, "
-        f"{worst}, and {_nobody(design)} can be sure of less than {outward(design.lower, 'ROUND_FLOOR', DIGITS)}.\n\n{_unsure(design)}"
+        "This aggregator turns several reports into one forecast without knowing where they come from. Over "
+        f"{_family(design)}, {worst} is {_upper(design, DIGITS)}, and {_nobody(design)} can be sure of less than "
+        f"{outward(design.lower, 'ROUND_FLOOR', DIGITS)}.\n\n{_unsure(design)}"
     )
+
+
+def _upper(design: Design, digits: int) -> str:
+    """The upper bound, rounded up; what was only found is a lower bound on the worst case, and rounded down."""
+    found = design.data["bounds"]["upper_is"] == "found by search"
+    return outward(design.upper, "ROUND_FLOOR" if found else "ROUND_CEILING", digits)
 
 
 def _nobody(design: Design) -> str:
@@ -113,6 +106,10 @@ def _nobody(design: Design) -> str:
     if settings["nature"] == "continuous":
         return f"no table with knots in steps of 1/{design.data['family']['reports']}{like}"
     return f"no aggregator{like}"
+
+
+def _if_searched(design: Design) -> str:
+    return ", if the search missed nothing" if design.data["bounds"]["upper_is"] == "found by search" else ""
 
 
 def _unsure(design: Design) -> str:
@@ -138,15 +135,16 @@ def _cost(design: Design, file: str) -> Section:
             outward(design.lower, "ROUND_FLOOR", 9),
             "measured in floating point, not proved",
         ),
-        ("this one's worst case", outward(design.upper, "ROUND_CEILING", 9), _sure(design)),
+        ("this one's worst case", _upper(design, 9), _sure(design)),
         ("gap between the two", at_most(bounds["gap"]), design.data["stopped"]["sentence"]),
     )
     guarantee = design.data["guarantee"]
     promised = f"\n\nThe theorem's promise: {guarantee['says']} {guarantee['source']}" if guarantee else ""
     return Section(
         "What it can cost",
-        f"The worst case is the largest {_payoff(design)} over {_family(design)}, under the {design.data['settings']['loss']} loss. "
-        f"The gap says how far this design can be from the best possible one.{promised}",
+        f"The worst case is the largest {_payoff(design)} over {_family(design)}, under the "
+        f"{design.data['settings']['loss']} loss. The gap says how far this design can be from the best one of its "
+        f"kind{_if_searched(design)}.{promised}",
         (
             Table(
                 f"Bounds on the worst {_payoff(design)}",
@@ -160,23 +158,19 @@ def _cost(design: Design, file: str) -> Section:
 
 
 def _commands(design: Design, file: str) -> tuple[str, ...]:
-    about, settings, file = design.data["family"], design.data["settings"], shlex.quote(file)
+    finite, file = design.data["family"]["kind"] == "finite", shlex.quote(file)
     use = f"Use it: `robustpool aggregate {_example(design)} --rule {file}`."
-    if about["kind"] == "finite":
-        return (
-            use,
-            f"Prove its bounds: `robustpool certify {file} --family FAMILY.json`, with the family that it was made for.",
+    search = () if finite else (f"Look for a structure with a worse regret: `robustpool worst-case {file}`.",)
+    if not design.certifiable:
+        why = "Its bounds cannot be proved yet: only regrets under the square loss can, of tables for two agents and a range of priors."
+        return (use, *search, why)
+    if finite:
+        prove = (
+            f"Prove its bounds: `robustpool certify {file} --family FAMILY.json`, with the family that it was made for."
         )
-    if (about["agents"], settings["loss"], settings["paradigm"]) != (2, "square", "additive"):
-        return (
-            use,
-            "Its bounds cannot be proved yet: of tables, only the regret of two agents under the square loss can.",
-        )
-    return (
-        use,
-        f"Look for a worse structure: `robustpool worst-case {file}`.",
-        f"Prove its bounds: `robustpool certify {file} --out certificate.json`, and then `robustpool verify certificate.json`.",
-    )
+    else:
+        prove = f"Prove its bounds: `robustpool certify {file} --out certificate.json`, and then `robustpool verify certificate.json`."
+    return (use, *search, prove)
 
 
 def _example(design: Design) -> str:
@@ -210,13 +204,13 @@ def _heatmap(aggregator: GridAggregator) -> Picture:
         "The forecast for every pair of reports",
         png(figure),
         "Heatmap of the design's forecast over all pairs of reports of the two agents, from 0 to 1.",
-        f"Each point is a pair of reports, its colour the forecast. At {beyond:.0%} of all pairs of whole percents the forecast "
-        "goes beyond both reports; at the others it stays between them.",
+        f"Each point is a pair of reports, its colour the forecast. At {beyond:.0%} of all pairs of whole percents the "
+        "forecast goes beyond both reports; at the others it stays between them.",
     )
 
 
 def _slices(aggregator: GridAggregator) -> Picture:
-    """The forecast over two reports, with all others at three values."""
+    """The forecast over two reports, with all others at some values."""
     N, rest = aggregator.resolution, aggregator.agents - 2
     fixed = sorted({N // 4, N // 2, N - N // 4})
     figure, axes = new_figure(columns=len(fixed), width=3.2, height=2.9)
@@ -226,9 +220,9 @@ def _slices(aggregator: GridAggregator) -> Picture:
     others = "third report" if rest == 1 else "other reports"
     return Picture(
         "slices",
-        f"The forecast over two reports, for three values of the {others}",
+        f"The forecast over two reports, for some values of the {others}",
         png(figure),
-        f"Heatmaps of the design's forecast over the first two reports, one for each of three values of the {others}.",
+        f"Heatmaps of the design's forecast over the first two reports, one for each of {len(fixed)} values of the {others}.",
         f"Each panel holds the {others} fixed, and the colour is the forecast over the first two.",
     )
 
@@ -259,8 +253,8 @@ def _listed(aggregator: TableAggregator, about: dict[str, Any]) -> Section:
         for profile, forecast in zip(aggregator.reports[:MOST_ROWS], forecasts[:MOST_ROWS], strict=True)
     )
     text = (
-        f"The agents give {_format(about['report'])} reports. These are all profiles of reports that the family can bring, each with the "
-        "forecast to give; other profiles are refused, not guessed."
+        f"The agents give {_format(about['report'])} reports. These are all profiles of reports that the family can "
+        "bring, each with the forecast to give; other profiles are refused, not guessed."
     )
     columns = (*(f"{name} says" for name in agents), *heads)
     return Section(
@@ -293,9 +287,10 @@ def _convergence(design: Design) -> tuple[Section, ...]:
         "convergence",
         "Lower and upper bound, round by round",
         png(figure),
-        f"Line plot of the lower and the upper bound over {rounds}; they end {at_most(design.data['bounds']['gap'])} apart.",
-        "The upper line is the worst case of the best table so far, the lower one what nature's mixture guarantees. The value of the "
-        "game lies in the shaded band between them.",
+        f"Line plot of the lower and the upper bound over {rounds}; they end {at_most(design.data['bounds']['gap'])} "
+        "apart.",
+        "The upper line is the worst case of the best table so far, the lower one what nature's mixture guarantees. "
+        f"The value of the game lies in the shaded band between them{_if_searched(design)}.",
     )
     text = (
         f"The method is {design.data['settings']['method']}. It took {rounds} and {design.data['seconds']:.2f} seconds."
@@ -316,14 +311,15 @@ def _nature(design: Design) -> Section:
     else:
         columns, names = ("structure", "weight"), mixture["name"]
         rows = tuple((names[t] if names else f"number {mixture['structure'][t]}", f"{weights[t]:.4f}") for t in heavy)
-    shown = f"the {len(heavy)} heaviest of {len(weights):,} structures, {weights[heavy].sum():.0%} of the weight"
+    heaviest = "the heaviest" if len(heavy) == 1 else f"the {len(heavy)} heaviest"
+    shown = f"{heaviest} of {len(weights):,} structures, {weights[heavy].sum():.0%} of the weight"
     exchanged = " and ".join(str(one) for one in mixture.get("exchanged", ()))
-    note = f"Shown are {shown}." if len(weights) > len(heavy) else ""
+    note = f"Shown: {shown}." if len(weights) > len(heavy) else ""
     also = f"Each stands, in equal parts, for itself and for those with the {exchanged} exchanged." if exchanged else ""
     return Section(
         "What nature plays",
-        "Nature's mixture over structures is why no aggregator can do better than the lower bound: whoever is to pool reports that come "
-        "from a structure drawn by these weights loses at least that much on average.",
+        f"Nature's mixture over structures is why {_nobody(design)} can be sure of less than the lower bound: against "
+        f"structures drawn by these weights the expected {_payoff(design)} is at least that.",
         (Table("The heaviest structures of nature's mixture", columns, rows, f"{note} {also}".strip()),),
     )
 
@@ -362,13 +358,14 @@ def _shown(value: Any) -> str:
 # --- the calculator ---------------------------------------------------------------------------------------------------
 
 
-def _calculator(design: Design) -> dict[str, Any]:
+def _calculator(design: Design, found: float | None) -> dict[str, Any]:
     low, high = prior_range = tuple(design.data["family"]["prior_range"])
     ranged = (
         ""
         if prior_range == (0.0, 1.0)
         else (
-            f"For this design, and for the worst structure below, only base rates from {low:g} to {high:g} count; for the rules, all."
+            f"For this design, and for the worst structure below, only base rates from {low:g} to {high:g} count; for "
+            "the rules, all."
         )
     )
     settings = design.data["settings"]
@@ -376,20 +373,14 @@ def _calculator(design: Design) -> dict[str, Any]:
         ""
         if (settings["loss"], settings["paradigm"]) == ("square", "additive")
         else (
-            f"This design was made for the {settings['loss']} loss and the {settings['paradigm']} paradigm; here all are judged alike."
+            f"This design was made for the {settings['loss']} loss and the {settings['paradigm']} paradigm; here all "
+            "are judged alike."
         )
     )
     return calculator(
-        {THIS: design}, THIS, bounds={THIS: _found(design)}, prior_range=(low, high), note=f"{ranged} {judged}".strip()
+        {THIS: design},
+        THIS,
+        bounds={THIS: {"found": design.upper if design.off_grid else found, "proved": False}},
+        prior_range=(low, high),
+        note=f"{ranged} {judged}".strip(),
     )
-
-
-def _found(design: Design) -> dict[str, Any]:
-    """The worst regret that a search finds under any reports and priors: the design's own bound is for its own game."""
-    low, high = design.data["family"]["prior_range"]
-    settings = design.data["settings"]
-    if (settings["loss"], settings["paradigm"], settings["nature"]) == ("square", "additive", "continuous"):
-        found = design.upper
-    else:
-        found = worst_case(design, ConditionallyIndependent(2, None, None, (low, high))).regret
-    return {"found": found, "lower": None, "upper": None, "proved": False}

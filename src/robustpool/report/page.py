@@ -31,6 +31,10 @@ PIXELS_AN_INCH = 120
 """How large a picture is shown: small print of 8 points is then about 13 pixels high."""
 
 
+WIDE = 700
+"""Pixels from which on a picture is taken to have several panels."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """A picture with what it means in about two sentences, and the name of the file that has its numbers."""
@@ -57,8 +61,8 @@ class Table:
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 raise InputError(
-                    f"a row of a table must have a cell for each of the {len(self.columns)} columns; "
-                    f"row {number} of {self.title!r} has {len(row)}."
+                    f"a row of a table must have a cell for each of the {len(self.columns)} columns; row {number} of "
+                    f"{self.title!r} has {len(row)}."
                 )
 
 
@@ -169,9 +173,14 @@ def _picture(picture: Picture) -> str:
         f"<h3>{_text(picture.title)}</h3>\n"
         f'<div class="scroll" role="region" aria-label="{_text(picture.title)}" tabindex="0">'
         f'<img src="data:image/png;base64,{data}" alt="{_text(picture.alt)}" width="{width}" height="{height}" '
-        f'style="min-width:min({width}px,42rem)"></div>\n'
+        f"{_wide(width)}></div>\n"
         f"<figcaption>{_prose(picture.meaning)}{numbers}</figcaption>\n</figure>"
     )
+
+
+def _wide(width: int) -> str:
+    """Pictures of several panels stay large enough to read on a phone, where they scroll; others shrink."""
+    return f' style="min-width:min({width}px,42rem)"' if width > WIDE else ""
 
 
 def _identifier(name: str) -> str:

@@ -31,7 +31,10 @@ GROUPS = (
     ),
     (
         "Three ways to be robust",
-        "Regret may be the difference to the omniscient loss (additive), the loss itself (absolute) or the quotient (ratio).",
+        (
+            "Regret may be the difference to the omniscient loss (additive), the loss itself (absolute) or the "
+            "quotient (ratio)."
+        ),
         ("losses", "report-distribution"),
     ),
     (
@@ -55,16 +58,18 @@ def page(result: Reproduction) -> Page:
 
 def _lead(result: Reproduction) -> str:
     text = (
-        "Two forecasters give you a probability for the same event. Their evidence is independent once the truth is known, but what it is, and the base rate, "
-        "you do not know. Which single number should you say? This page recomputes the paper that made this a game against nature (Guo, Hartline, Huang, Kong, Shah and Yu, "
-        "Algorithmic Robust Forecast Aggregation, 2024) and improves on it. *Found* is what a search found; *proved* is what rigorous arithmetic bounds, "
-        "and anybody can check it again with `robustpool verify`."
-    ).replace("*", "")
+        "Two forecasters give you a probability for the same event. Their evidence is independent once the truth is "
+        "known, but what it is, and the base rate, you do not know. Which single number should you say? This page "
+        "recomputes the paper that made this a game against nature (Guo, Hartline, Huang, Kong, Shah and Yu, "
+        "Algorithmic Robust Forecast Aggregation, 2024) and improves on it. Found is what a search found; proved is "
+        "what rigorous arithmetic bounds, and anybody can check it again with `robustpool verify`."
+    )
     best = min(result.rows, key=lambda row: row.upper, default=None)
     if best is not None:
         text += (
-            f"\n\nThe best published number for the worst case was {PUBLISHED['algorithm-1']:.4f}, found by a search. The rule `{best.name}` is proved to cost at most "
-            f"{outward(best.upper, 'ROUND_CEILING', 10)} more than someone who knows everything, in mean squared error, whatever the evidence."
+            f"\n\nThe best published number for the worst case was {PUBLISHED['algorithm-1']:.4f}, found by a search. "
+            f"The rule `{best.name}` is proved to cost at most {outward(best.upper, 'ROUND_CEILING', 10)} more than "
+            "someone who knows everything, in mean squared error, whatever the evidence."
         )
     return text if result.finished else text + "\n\nThe run was stopped before its end; this page has what was reached."
 
@@ -98,21 +103,22 @@ def _table_1(result: Reproduction) -> Section:
     agree = [row for row in result.rows if row.agrees]
     better = [row for row in result.rows if row.improves]
     text = (
-        "The worst-case regret of each aggregator over all structures of two conditionally independent agents, any reports and any prior. "
-        f"{len(agree)} of the paper's numbers agree with the proved bounds to all four digits. Proved to be below the paper's {PUBLISHED['algorithm-1']:.4f}: "
+        "The worst-case regret of each aggregator over all structures of two conditionally independent agents, any "
+        f"reports and any prior. {len(agree)} of the paper's numbers agree with the proved bounds to all four digits. "
+        f"Proved to be below the paper's {PUBLISHED['algorithm-1']:.4f}: "
         f"{'; '.join(row.words.removeprefix('ours: ') for row in better) or 'none'}."
     )
     note = (
-        "Published: Guo et al. (2024), Table 1, by a heuristic search. Found: the worst structure of our search, rounded down. Proved: lower bounds rounded down and upper bounds rounded "
-        "up, from the certificate files."
+        "Published: Guo et al. (2024), Table 1, by a heuristic search. Found: the worst structure of our search, "
+        "rounded down. Proved: lower bounds rounded down and upper bounds rounded up, from the certificate files."
     )
     knots = result.settings.knots[0]
     solutions = result.bench.solutions if result.bench is not None else {}
     if f"continuous-{knots}" in solutions:
         least = outward(solutions[f"continuous-{knots}"].lower, "ROUND_FLOOR", 6)
         note += (
-            f" The solver's lower bound on what any table with N = {knots} knots can cost, interpolated between them, is {least} (measured in floating point, "
-            "not proved): to go below it takes more knots, or a closed form."
+            f" The solver's lower bound on what any table with N = {knots} knots can cost, interpolated between them, "
+            f"is {least} (measured in floating point, not proved): to go below it takes more knots, or a closed form."
         )
     table = Table("Table 1, recomputed", HEADER, tuple(cells(row) for row in result.rows), note)
     return Section("The worst case of each aggregator", text, (table,))
@@ -125,7 +131,7 @@ def _claims(result: Reproduction) -> Section:
     text = (
         f"Of {len(judged)} statements of the paper's numerical section, {len(judged) - len(differ)} hold in our numbers"
     )
-    text += f" and {len(differ)} do not, or not quite:" if differ else "."
+    text += f" and {len(differ)} {'does' if len(differ) == 1 else 'do'} not, or not quite:" if differ else "."
     points = tuple(f"The paper: {claim.paper}. We find: {claim.ours}. {claim.why}".strip() for claim in differ)
     table = Table("Statements that hold", ("the paper says", "we find", "remark"), holds)
     return Section("Where our numbers differ from the paper's", text, (table,) if holds else (), points)

@@ -13,14 +13,14 @@ import numpy as np
 
 from .. import __version__, checks
 from ..errors import InputError
-from ..files import check_writable, write_whole
+from ..files import check_writable, refuse_foreign, write_whole
 from ..plots.style import DPI, png
 from ..report.page import write_page
 from .claims import Claim, claims
 from .figures import FIGURES
 from .page import page
 from .settings import FULL, Settings
-from .table_1 import Row, save_table, table_1
+from .table_1 import HEADER, Row, save_table, table_1
 from .workbench import Tell, Workbench
 
 if TYPE_CHECKING:
@@ -87,18 +87,16 @@ def reproduce(
 
 
 def reproduction(result: Reproduction, what: str, tell: Tell | None = None) -> Iterator[Reproduction]:
-    """The same step by step, without the page: the result after the table and after each figure."""
+    """The same step by step, without the page: the result after each row of the table and each figure."""
     checks.choice("what", what, PARTS)
     folder = result.folder
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{str(folder)!r} cannot be written to: it is not a folder.")
-    check_writable(result.report)
+    _check_folder(folder, result.report)
     quiet: Tell = lambda _what, _share: None
     bench = Workbench(result.settings, folder, tell or quiet)
     result.bench = bench
     began = time.perf_counter()
-    if what in ("table1", "all"):
-        result.rows = table_1(bench)
+    for row in table_1(bench) if what in ("table1", "all") else ():
+        result.rows.append(row)
         save_table(result.rows, folder / "table1.csv")
         result.seconds = time.perf_counter() - began
         yield result
@@ -109,6 +107,16 @@ def reproduction(result: Reproduction, what: str, tell: Tell | None = None) -> I
         result.numbers[figure.name] = numbers
         result.seconds = time.perf_counter() - began
         yield result
+
+
+def _check_folder(folder: Path, report: Path) -> None:
+    """A folder that is new, or in which nothing of somebody else's would be overwritten."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{str(folder)!r} cannot be written to: it is not a folder.")
+    check_writable(report)
+    refuse_foreign("the report", report, "<!doctype html", "an HTML page")
+    table = folder / "table1.csv"
+    refuse_foreign("the table", table, ",".join(("name", *HEADER)), "one of an earlier run")
 
 
 def _save(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes:

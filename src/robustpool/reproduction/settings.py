@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .table_1 import RULES
+
 
 @dataclass(frozen=True)
 class Settings:
     """The paper's sizes, unless said otherwise."""
 
-    rules: tuple[str, ...] = ("mean", "average-prior", "arieli-tuned")  # the published rules in Table 1
+    rules: tuple[str, ...] = tuple(RULES)  # in Table 1
     reports: int = 20  # N
     priors: int = 400  # M
     rounds: int = 1000  # of Algorithm 1

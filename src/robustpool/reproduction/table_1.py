@@ -12,7 +12,7 @@ from ..game.worst_case import worst_case
 from ..wording import outward
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ..aggregators.design import AnyAggregator
@@ -24,7 +24,7 @@ PUBLISHED = {"mean": 0.0625, "average-prior": 0.0260, "arieli-tuned": 0.0250, "a
 RULES = {
     "mean": "simple averaging",
     "average-prior": "average prior",
-    "arieli-tuned": "state of the art (average prior, tuned)",
+    "arieli-tuned": "state of the art",
 }
 
 
@@ -49,22 +49,22 @@ class Row:
 
     @property
     def improves(self) -> bool:
-        """Whether the regret is proved to be less than the best that the paper prints."""
-        return self.upper < PUBLISHED["algorithm-1"]
+        """Whether the regret is proved to be less than every number that prints as the best of the paper, to its four digits."""
+        return self.upper < PUBLISHED["algorithm-1"] - 5e-5
 
 
-def table_1(bench: Workbench) -> list[Row]:
-    """The paper's three closed forms, its algorithm's table as we compute it, and our own aggregators."""
+def table_1(bench: Workbench) -> Iterator[Row]:
+    """The paper's three closed forms, its algorithm's table as we compute it, and our own aggregators, one by one."""
     settings = bench.settings
-    rows = [_row(bench, name, name, RULES[name]) for name in settings.rules]
+    for name in settings.rules:
+        yield _row(bench, name, name, RULES[name])
     words = f"Algorithm 1, N = {settings.reports}, M = {settings.priors}, {settings.rounds:,} rounds, interpolated"
-    rows.append(_row(bench, "algorithm-1", bench.algorithm_1().aggregator, words))
+    yield _row(bench, "algorithm-1", bench.algorithm_1().aggregator, words)
     for knots in settings.knots:
         solution = bench.against_continuous_nature(knots)
         words = f"ours: the best table with N = {knots} against any reports and any prior"
-        rows.append(_row(bench, f"continuous-{knots}", solution.aggregator, words))
-    rows.append(_row(bench, "minimax", "minimax", "ours: the rule minimax, a closed form"))
-    return rows
+        yield _row(bench, f"continuous-{knots}", solution.aggregator, words)
+    yield _row(bench, "minimax", "minimax", "ours: the rule minimax, a closed form")
 
 
 def _row(bench: Workbench, name: str, aggregator: AnyAggregator, words: str) -> Row:

@@ -24,6 +24,7 @@ from .contests import Contest, contest
 from .cutting_planes import BundleState, CuttingPlanes
 from .multiplicative_weights import MultiplicativeWeights, State
 from .natures import IndependentNature
+from .plausible import plausible
 from .solution import Mixture, Solution, Stopped, TracePoint
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ DEFAULT_ROUNDS = {"cutting-planes": 200, "multiplicative-weights": 10_000}
 CHECKPOINT_SECONDS = 20.0
 TRACE_DENSITY = 1000
 """The trace keeps every round up to this one, then about this many for each doubling."""
+
+MARGINS = (0.0, 0.1, 0.2, 0.3)
+"""From which distance to 0 and 1 on reports have forecasts that the range of the priors allows, if not everywhere."""
 
 AnyState = State | BundleState
 
@@ -244,7 +248,7 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
         "rounds": run.settings["rounds"],
         "says": f"upper is at most {epsilon} above the value of the game",
     }
-    upper = game.worst_payoff(table, state.label if isinstance(state, BundleState) else None)
+    table, upper = _plausible(run, table, lower, state.label if isinstance(state, BundleState) else None)
     if stopped is Stopped.GAP and upper - lower > run.settings["tolerance"] * (1 + 1e-9) + 1e-12:
         stopped = Stopped.SEARCH  # nature on the continuum is a search, and the last one may find more
     return Solution(
@@ -260,6 +264,28 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
         settings=run.settings,
         guarantee=promise if stopped is Stopped.THEORY else None,
     )
+
+
+def _plausible(run: _Run, table: Any, lower: float, labels: Any) -> tuple[Any, float]:
+    """The table and its worst payoff; where the priors have a known range, its forecasts are those that the range allows.
+
+    That costs nothing on a grid; between the knots it can, and is done as far from the borders as the tolerance stays reached.
+    """
+    game = run.contest
+    upper = game.worst_payoff(table, labels)
+    family = game.family
+    if (
+        not isinstance(family, ConditionallyIndependent)
+        or family.prior_range == (0.0, 1.0)
+        or run.settings["restrictions"]
+    ):
+        return table, upper
+    for margin in MARGINS if run.settings["nature"] == "continuous" else MARGINS[:1]:
+        within = plausible(table, game.tables.layout, family.prior_range, margin)
+        worst = game.worst_payoff(within, labels)
+        if worst <= upper or worst - lower <= (run.settings["tolerance"] or 0.0):
+            return within, worst
+    return table, upper
 
 
 def _describe(restriction: Restriction) -> str:

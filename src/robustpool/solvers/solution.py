@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import html
-from ..wording import at_most, outward
+from ..structures.finite import FiniteFamily
+from ..wording import at_most, counted, outward
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
     from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
-    from ..structures.finite import FiniteFamily
 
 
 class Stopped(Enum):
@@ -108,9 +108,12 @@ class Solution:
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds and what they are worth, how it ended, what nature does, and the aggregator."""
         upper_is = "the worst that a search found" if self.searched else "measured in floating point"
+        rounding = "ROUND_FLOOR" if self.searched else "ROUND_CEILING"  # the worst case is at least what was found
         facts = [
+            ("family", self._family()),
+            ("game", f"{self.settings['loss']} loss, {self.settings['paradigm']}"),
             ("lower bound", f"{outward(self.lower, 'ROUND_FLOOR', 9)}, measured in floating point, not proved"),
-            ("upper bound", f"{outward(self.upper, 'ROUND_CEILING', 9)}, {upper_is}, not proved"),
+            ("upper bound", f"{outward(self.upper, rounding, 9)}, {upper_is}, not proved"),
             ("gap", f"at most {at_most(self.gap)}"),
             ("rounds", f"{self.rounds:,} in {self.seconds:.3g} s"),
             ("it ended because", self.stopped.value),
@@ -119,6 +122,11 @@ class Solution:
             facts.append(("guarantee", self.guarantee.get("says", "")))
         parts = (html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
         return html.card("Solution", *parts)
+
+    def _family(self) -> str:
+        if isinstance(self.family, FiniteFamily):
+            return counted(len(self.family), "structure")
+        return self.family.words(self.settings["nature"])
 
     def __repr__(self) -> str:
         """The verdict in a line."""

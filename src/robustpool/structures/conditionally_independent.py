@@ -84,12 +84,20 @@ class ConditionallyIndependent:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: a line."""
+        return html.card("Family", html.line(self.words()))
+
+    def words(self, nature: str = "grid") -> str:
+        """The family in words; with continuous nature the reports and the priors are not on its grids.
+
+        >>> ConditionallyIndependent(2, 20, 400, (0.1, 0.5)).words()
+        '2 conditionally independent agents, reports in steps of 1/20, priors in steps of 1/400 from 0.1 to 0.5'
+        """
+        free = nature == "continuous"
         agents = counted(self.agents, "conditionally independent agent")
-        reports = "any reports" if self.reports is None else f"reports in steps of 1/{self.reports:,}"
-        priors = "any prior" if self.priors is None else f"priors in steps of 1/{self.priors:,}"
+        reports = "any reports" if free or self.reports is None else f"reports in steps of 1/{self.reports:,}"
+        priors = "any prior" if free or self.priors is None else f"priors in steps of 1/{self.priors:,}"
         low, high = self.prior_range
-        known = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
-        return html.card("Family", html.line(f"{agents}, {reports}, {priors}{known}"))
+        return f"{agents}, {reports}, {priors}" + ("" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}")
 
     def pairs(self, prior: int) -> NDArray[np.int64]:
         """The pairs (low, high) of one agent as multiples of 1/N, for the prior ``prior``/M; shape (pairs, 2).

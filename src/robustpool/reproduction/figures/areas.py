@@ -40,8 +40,9 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     edge = min(1.0, float(numbers["prior"] / numbers["epsilon_2"]))
     return (
-        f"An example with mu = {float(numbers['prior']):g}, eps_1 = {float(numbers['epsilon_1']):g} and eps_2 = {float(numbers['epsilon_2']):g}: on A the posterior stays as "
-        f"it is, no report being above {edge:g} and the two no further apart than {1 - float(numbers['epsilon_1']):g}. On D_1 the first report is moved left to the "
+        f"An example with mu = {float(numbers['prior']):g}, eps_1 = {float(numbers['epsilon_1']):g} and eps_2 = "
+        f"{float(numbers['epsilon_2']):g}: on A the posterior stays as it is, no report being above {edge:g} and the "
+        f"two no further apart than {1 - float(numbers['epsilon_1']):g}. On D_1 the first report is moved left to the "
         "border of A, on D_2 the second one down, and on E both."
     )
 

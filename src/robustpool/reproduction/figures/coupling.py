@@ -45,16 +45,18 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     local = float(numbers["flows"][numbers["flows"][:, 3] == LOCAL, 2].sum())
     return (
-        f"A structure with prior {STRUCTURE.prior:g} and its neighbour whose reports are rounded outward to multiples of 1/{N}: {local:.1%} of the probability moves locally. The "
-        f"coupling costs {float(numbers['cost']):.3f}, the earth mover's distance is {float(numbers['earth_mover']):.3f}, and the lemma's bound 8/sqrt(N) + 4/N is {float(numbers['bound']):.2f}."
+        f"A structure with prior {STRUCTURE.prior:g} and its neighbour whose reports are rounded outward to multiples "
+        f"of 1/{N}: {local:.1%} of the probability moves locally. The coupling costs {float(numbers['cost']):.3f}, the "
+        f"earth mover's distance is {float(numbers['earth_mover']):.3f}, and the lemma's bound 8/sqrt(N) + 4/N is "
+        f"{float(numbers['bound']):.2f}."
     )
 
 
 COUPLING = PaperFigure(
     "coupling",
     "The coupling of the covering proof",
-    "Four filled discs at the report pairs of a structure and four hollow ones at those of its neighbour on the grid, with arrows for the mass that moves "
-    "locally, to the other report of the first agent, and elsewhere.",
+    "Four filled discs at the report pairs of a structure and four hollow ones at those of its neighbour on the grid, "
+    "with arrows for the mass that moves locally, to the other report of the first agent, and elsewhere.",
     _compute,
     _draw,
     _meaning,

@@ -44,8 +44,8 @@ def _meaning(numbers: Numbers) -> str:
         for L, upper in zip(numbers["L"], numbers["upper"], strict=True)
     )
     return (
-        "The larger the slope that is allowed, the more extreme the forecasts near the corners, while the centre hardly changes, as the "
-        f"paper says. The worst regret over any reports and any prior that a search found: {costs}."
+        "Tables with knots in steps of the grid, made against any reports and any prior, under a bound L on the "
+        f"slope. The worst regret of each that a search found: {costs}."
     )
 
 
@@ -78,19 +78,21 @@ def _draw_values(numbers: Numbers) -> Figure:
 
 
 def _values_mean(numbers: Numbers) -> str:
-    at = {float(L): float(upper) for L, upper in zip(numbers["L"], numbers["upper"], strict=True)}
-    best = float(numbers["unrestricted"].max())
-    listed = ", ".join(f"{value:.5f} at L = {L:g}" for L, value in at.items())
+    ends = [(float(numbers["L"][k]), float(numbers["upper"][k])) for k in (0, -1)]
+    excess = numbers["interpolated"] - numbers["upper"]
+    most = int(np.argmax(excess))
     return (
-        f"On the grid, the value falls quickly to the {best:.5f} of any slope: {listed}. Between the grid points the same tables cost more, "
-        f"up to {float(numbers['interpolated'].max()):.4f}: an optimal table is not unique, and nothing tells the solver on the grid which is good between."
+        f"On the grid the value falls from {ends[0][1]:.5f} at L = {ends[0][0]:g} to {ends[1][1]:.5f} at L = "
+        f"{ends[1][0]:g}; without a bound on the slope it is {float(numbers['unrestricted'].max()):.5f}. Between the "
+        f"grid points the same tables cost more, by {excess[most]:.4f} at L = {numbers['L'][most]:g}: nothing tells a "
+        "solver on the grid which of its optimal tables is good in between."
     )
 
 
 LIPSCHITZ_AGGREGATORS = PaperFigure(
     "lipschitz-aggregators",
-    "Aggregators with a bounded slope",
-    "Four heatmaps of optimal aggregators for Lipschitz constants 1, 2, 4 and infinity; the corners get more extreme as the constant grows.",
+    "What they say",
+    "Heatmaps of optimal aggregators over the two reports, one for each Lipschitz constant, the last without a bound.",
     _compute,
     _draw,
     _meaning,
@@ -98,8 +100,8 @@ LIPSCHITZ_AGGREGATORS = PaperFigure(
 LIPSCHITZ_VALUES = PaperFigure(
     "lipschitz-values",
     "What a bounded slope costs",
-    "A curve of the value of the game on the grid against the Lipschitz constant, which falls and is level from about 4 on, and above it "
-    "the regret of the same tables between the grid points.",
+    "Curves against the Lipschitz constant: the value of the game on the grid, the regret of the same tables between "
+    "the grid points, and that of tables made for any reports.",
     _compute_values,
     _draw_values,
     _values_mean,

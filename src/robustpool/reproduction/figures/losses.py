@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...game.finite_game import finite_game
 from ...game.losses import Square
-from ...game.paradigms import PARADIGMS, omniscient_losses
+from ...game.paradigms import PARADIGMS, omniscient_losses, payoff_terms
+from ...game.regret import regrets
 from ...plots import draw_losses, new_figure, title
 from ...plots.convergence import trace_columns
 from .figure import Numbers, PaperFigure
@@ -32,22 +32,12 @@ def afforded(paradigm: str, omniscient: NDArray[np.float64], worst: float) -> ND
 
 def _compute(bench: Workbench) -> Numbers:
     family = bench.family.enumerate().flat
-    game = finite_game(family, Square(), "absolute", [])
     omniscient = omniscient_losses(family, Square())
-    order = np.argsort(omniscient, kind="stable")
-    numbers: dict[str, NDArray[np.float64]] = {"structures": np.array(len(order)), "M": np.array(bench.settings.priors)}
+    numbers: dict[str, Any] = {"structures": np.array(len(omniscient)), "M": np.array(bench.settings.priors)}
     for paradigm in PARADIGMS:
         solution = bench.algorithm_1(paradigm)
-        said = solution.aggregator(family.reports[:, :, 0])
-        losses = game.payoffs(np.stack([1 - said, said], axis=1))
-        columns = bands(omniscient[order], losses[order], afforded(paradigm, omniscient[order], solution.upper))
-        numbers.update({f"{paradigm}_{key}": column for key, column in columns.items()})
-        payoffs = finite_game(family, Square(), paradigm, []).payoffs(np.stack([1 - said, said], axis=1))[order]
-        worst = int(np.argmax(payoffs))
-        numbers[f"{paradigm}_worst"] = np.array([worst / (len(order) - 1), losses[order][worst]])
-        nearly = np.flatnonzero(payoffs >= 0.99 * payoffs.max()) / (len(order) - 1)
-        numbers[f"{paradigm}_nearly_worst"] = np.array([nearly.min(), nearly.max(), len(nearly)])
-        numbers[f"{paradigm}_value"] = np.array(solution.upper)
+        losses = regrets(solution.aggregator, family, paradigm="absolute")
+        numbers.update({f"{paradigm}_{key}": column for key, column in bands(paradigm, omniscient, losses).items()})
         uppers = trace_columns(solution.trace)["upper"]
         numbers[f"{paradigm}_best_round"] = np.array(solution.trace[int(np.argmin(uppers))].round)
         numbers[f"{paradigm}_mean"] = np.array(float(np.mean(losses - omniscient)))
@@ -56,17 +46,29 @@ def _compute(bench: Workbench) -> Numbers:
 
 
 def bands(
-    omniscient: NDArray[np.float64], losses: NDArray[np.float64], afforded: NDArray[np.float64], groups: int = GROUPS
+    paradigm: str, omniscient: NDArray[np.float64], losses: NDArray[np.float64], groups: int = GROUPS
 ) -> dict[str, NDArray[np.float64]]:
-    """Structures in order, in groups: the middle of the first and last column, the extremes of the losses."""
+    """What ``draw_losses`` draws, from the losses of the omniscient and of an aggregator on each structure.
+
+    Beside it ``value``, the worst payoff, and ``nearly_worst``: from where to where payoffs within 1 % of it stand.
+    """
+    order = np.argsort(omniscient, kind="stable")
+    omniscient, losses = omniscient[order], losses[order]
+    scale, offset, _ = payoff_terms(paradigm, omniscient)
+    payoffs = scale * losses - offset
+    worst, last = int(np.argmax(payoffs)), max(len(losses) - 1, 1)
+    nearly = np.flatnonzero(payoffs >= 0.99 * payoffs[worst]) / last
     edges = np.unique(np.linspace(0, len(losses), groups + 1).astype(int))
     middle = (edges[:-1] + edges[1:] - 1) // 2
     return {
-        "share": middle / max(len(losses) - 1, 1),
+        "share": middle / last,
         "omniscient": omniscient[middle],
         "least": np.minimum.reduceat(losses, edges[:-1]),
         "most": np.maximum.reduceat(losses, edges[:-1]),
-        "afforded": afforded[middle],
+        "afforded": afforded(paradigm, omniscient[middle], float(payoffs[worst])),
+        "worst": np.array([worst / last, losses[worst]]),
+        "value": np.array(payoffs[worst]),
+        "nearly_worst": np.array([nearly.min(), nearly.max()]),
     }
 
 
@@ -81,20 +83,24 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     means = [float(numbers[f"{paradigm}_mean"]) for paradigm in PARADIGMS]
     worst = [float(numbers[f"{paradigm}_largest_regret"]) for paradigm in PARADIGMS]
-    first, last, _ = numbers["additive_nearly_worst"]
+    first, last = numbers["additive_nearly_worst"]
     return (
-        f"Over the {int(numbers['structures']):,} structures of the grid, the aggregators of the additive, absolute and ratio paradigms lose at most {worst[0]:.4f}, {worst[1]:.4f} and "
-        f"{worst[2]:.4f} more than the omniscient, and on average {means[0]:.4f}, {means[1]:.4f} and {means[2]:.4f}. The worst case is where the band touches the dashed curve: for "
-        f"additive regret nearly so (within 1 %) from {first:.0%} to {last:.0%} of the way, for absolute loss only where the omniscient is as lost as everyone, and for the ratio where she "
-        f"loses almost nothing (its value grows with M, here {int(numbers['M'])}; without a grid it is infinite)."
+        f"Over the {int(numbers['structures']):,} structures of the grid, up to symmetry, the aggregators of the "
+        f"additive, absolute and ratio paradigms lose at most {worst[0]:.4f}, {worst[1]:.4f} and {worst[2]:.4f} more "
+        f"than the omniscient, and on average {means[0]:.4f}, {means[1]:.4f} and {means[2]:.4f}. The worst case is "
+        f"where the band touches the dashed curve: for additive regret nearly so (within 1 %) from {first:.0%} to "
+        f"{last:.0%} of the way, for absolute loss only where the omniscient is as lost as everyone, and for the ratio "
+        f"where she loses almost nothing (its value grows with M, here {int(numbers['M'])}; without a grid it is "
+        "infinite)."
     )
 
 
 LOSSES = PaperFigure(
     "losses",
     "Losses under three paradigms",
-    "Three panels, additive, absolute and ratio. In each the omniscient loss rises from left to right, the band of the aggregator's loss lies above it, "
-    "and a dashed curve shows the loss that can be afforded; the band touches it along a wide range, at the right end, and at the left end.",
+    "Three panels, additive, absolute and ratio. In each the omniscient loss rises from left to right, the band of the "
+    "aggregator's loss lies above it, and a dashed curve shows the loss that can be afforded; a dot marks where the "
+    "band touches it.",
     _compute,
     _draw,
     _meaning,

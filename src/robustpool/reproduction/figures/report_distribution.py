@@ -43,9 +43,9 @@ def shares(chances: NDArray[np.float64]) -> dict[str, float]:
     inside = np.zeros(chances.shape, dtype=bool)
     inside[1:-1, 1:-1] = True
     second = np.fliplr(np.eye(len(chances), dtype=bool))
-    middle = len(chances) // 2
+    middle = slice((len(chances) - 1) // 2, len(chances) // 2 + 1)  # of an odd number of steps: the four reports around
     return {
-        "centre": float(chances[middle, middle]),
+        "centre": float(chances[middle, middle].sum()),
         "corners": float(chances[0, 0] + chances[-1, -1]),
         "borders": float(chances[~inside].sum()),
         "borders and second diagonal": float(chances[~inside | second].sum()),
@@ -76,17 +76,18 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     additive, absolute, ratio = (shares(numbers[f"algorithm_1_{paradigm}"]) for paradigm in PARADIGMS)
     return (
-        f"Under additive regret nature spreads her reports: {additive['borders and second diagonal']:.1%} of them lie on the borders and the second diagonal. "
-        f"Under absolute loss {absolute['centre']:.1%} are (0.5, 0.5), and under the ratio {ratio['corners']:.1%} are (0, 0) or (1, 1), as the paper says "
-        "(Algorithm 1; grey: below 1e-8; the exact solver's mixtures put their weight on fewer structures and show the same)."
+        f"Under additive regret {additive['borders and second diagonal']:.1%} of the reports lie on the borders and "
+        f"the second diagonal, under absolute loss {absolute['centre']:.1%} are (0.5, 0.5), and under the ratio "
+        f"{ratio['corners']:.1%} are (0, 0) or (1, 1), by Algorithm 1. The exact solver's mixtures are other "
+        "equilibria, with weight on fewer structures (grey: a probability below 1e-8)."
     )
 
 
 REPORT_DISTRIBUTION = PaperFigure(
     "report-distribution",
     "Which reports nature makes come",
-    "Six heatmaps of the probability of report pairs on a logarithmic scale: additive on the borders and the second diagonal, absolute only at (0.5, 0.5), "
-    "ratio almost only at (0, 0) and (1, 1); above by Algorithm 1, below by the exact solver.",
+    "Six heatmaps of the probability of report pairs on a logarithmic scale, under the additive, absolute and ratio "
+    "paradigms; above by Algorithm 1, below by the exact solver.",
     _compute,
     _draw,
     _meaning,

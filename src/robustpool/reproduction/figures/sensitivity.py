@@ -42,9 +42,10 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     low, high = (np.abs(np.gradient(numbers[name], numbers["prior"])) for name in REPORTS)
     return (
-        "The higher the prior, the lower the posterior after the same reports: against a high prior, a report of 0.7 is bad news. It is most sensitive where the prior is nearly "
-        f"certain: for (0.2, 0.2) its slope grows to {low.max():.1f} as the prior goes to {numbers['prior'][np.argmax(low)]:.3f}, for (0.7, 0.7) to {high.max():.1f} as it goes to "
-        f"{numbers['prior'][np.argmax(high)]:.3f}."
+        "The higher the prior, the lower the posterior after the same reports: against a high prior, a report of 0.7 "
+        "is bad news. It is most sensitive where the prior is nearly certain: for (0.2, 0.2) its slope grows to "
+        f"{low.max():.1f} as the prior goes to {numbers['prior'][np.argmax(low)]:.3f}, for (0.7, 0.7) to "
+        f"{high.max():.1f} as it goes to {numbers['prior'][np.argmax(high)]:.3f}."
     )
 
 
@@ -80,16 +81,18 @@ def _draw_reports(numbers: Numbers) -> Figure:
 def _reports_mean(numbers: Numbers) -> str:
     cut = [float(numbers[f"trimmed_{mu:g}"].mean()) for mu in PRIORS]
     return (
-        "Left: the posterior as a function of the reports, with the area hatched where it is too steep for the proof because the reports contradict each "
-        f"other or lie far from the prior ({cut[0]:.0%} of the square for mu = 0.1 and {cut[1]:.0%} for mu = 0.4, with both epsilons {EPSILON:g}). "
-        "Right: the Lipschitz function that the proof puts in its place; what is trimmed is large as an area, but rarely comes."
+        "Left: the posterior as a function of the reports, with the area hatched where it is too steep for the proof "
+        f"because the reports contradict each other or lie far from the prior ({cut[0]:.0%} of the square for mu = 0.1 "
+        f"and {cut[1]:.0%} for mu = 0.4, with both epsilons {EPSILON:g}). Right: the Lipschitz function that the proof "
+        "puts in its place. The smaller the epsilons, the more rarely a trimmed pair of reports comes."
     )
 
 
 SENSITIVITY_TO_PRIOR = PaperFigure(
     "sensitivity-to-prior",
     "The posterior falls as the prior rises",
-    "Two falling curves of the omniscient posterior against the prior, for reports (0.2, 0.2) and (0.7, 0.7); the first drops steeply near 0, the second near 1.",
+    "Two falling curves of the omniscient posterior against the prior, for reports (0.2, 0.2) and (0.7, 0.7); the "
+    "first drops steeply near 0, the second near 1.",
     _compute,
     _draw,
     _meaning,
@@ -97,7 +100,8 @@ SENSITIVITY_TO_PRIOR = PaperFigure(
 SENSITIVITY_TO_REPORTS = PaperFigure(
     "sensitivity-to-reports",
     "Where the posterior is steep, and what the proof puts there",
-    "Four heatmaps of the omniscient posterior over the two reports, for priors 0.1 and 0.4: as it is with the trimmed area hatched, and extended.",
+    "Four heatmaps of the omniscient posterior over the two reports, for priors 0.1 and 0.4: as it is with the trimmed "
+    "area hatched, and extended.",
     _compute_reports,
     _draw_reports,
     _reports_mean,

@@ -1,0 +1,41 @@
+"""Forecasts that somebody who knows the range of the priors could give.
+
+Conditionally independent agents with a prior between lo and hi have an omniscient posterior between g_hi(x) and g_lo(x),
+as it falls in the prior. A forecast outside is beaten on every structure by the nearer end of that interval, under any
+proper loss; a solver may leave one in a table all the same, where the worst case does not depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..structures.binary_structure import omniscient_posterior
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..aggregators.restrictions import TableLayout
+
+
+def plausible(
+    table: NDArray[np.float64], layout: TableLayout, prior_range: tuple[float, float], margin: float = 0.0
+) -> NDArray[np.float64]:
+    """The table, shape (cells, 2), with the forecasts brought into the interval of their reports.
+
+    Those with a report nearer than ``margin`` to 0 or 1 are left alone: there the posterior is steep, and between the
+    knots of a table what is right at a knot can be wrong.
+    """
+    upright = np.flatnonzero(~layout.flipped)
+    cells, first = np.unique(layout.cell[upright], return_index=True)
+    x = layout.reports[upright[first], :, 0]
+    low, high = prior_range
+    least = omniscient_posterior(high, x) if high < 1 else np.zeros(len(x))
+    most = omniscient_posterior(low, x) if low > 0 else np.ones(len(x))
+    within = table.copy()
+    inside = ((x >= margin) & (x <= 1 - margin)).all(axis=1)
+    clipped = np.clip(table[cells, 1], np.minimum(least, most), np.maximum(least, most))
+    within[cells[inside], 1] = clipped[inside]
+    within[:, 0] = 1.0 - within[:, 1]
+    return within
