@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from robustpool.reproduction.run import Reproduction, reproduce, reproduction
 from robustpool.reproduction.settings import FULL, QUICK, Settings
 from robustpool.reproduction.table_1 import PUBLISHED, Row
 from robustpool.reproduction.workbench import Workbench
+from robustpool.wording import outward
 
 if TYPE_CHECKING:
     from robustpool.reproduction.figures.figure import Numbers
@@ -295,6 +297,33 @@ def test_the_papers_rules_are_proved_to_have_the_papers_numbers(rule: str) -> No
     assert proved["proved"]
     row = Row(rule, rule, PUBLISHED[rule], proved["found"], proved["lower"], proved["upper"], "")
     assert row.agrees
+
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "reproduction.json").read_text(encoding="utf-8"))
+"""What `robustpool reproduce all --json` said; the slow test says it again."""
+
+
+def test_the_documentation_has_the_numbers_of_the_full_run() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "how-to" / "reproduce-the-paper.md").read_text(encoding="utf-8")
+    plain = re.sub(r"\s+", " ", page.replace(" %", "%"))
+    for row in GOLDEN["table"]:
+        assert f"{outward(row['lower'], 'ROUND_FLOOR', 9)} to {outward(row['upper'], 'ROUND_CEILING', 9)}" in plain
+    held = [claim for claim in GOLDEN["claims"] if claim["agrees"]]
+    assert f"Of {len(GOLDEN['claims'])} statements of the paper's numerical section {len(held)} hold" in plain
+    for claim in GOLDEN["claims"]:
+        if not claim["agrees"] or "of the probability is there" in claim["ours"]:
+            missing = [number for number in re.findall(r"\d+\.\d+%?|\d+%", claim["ours"]) if number not in plain]
+            assert set(missing) <= {"100.0%"}, claim["paper"]
+
+
+@pytest.mark.slow
+def test_the_full_run_again(tmp_path: Path) -> None:
+    result = reproduce("all", tmp_path)
+    for row, told in zip(result.rows, GOLDEN["table"], strict=True):
+        assert row.name == told["name"]
+        assert (row.lower, row.upper) == pytest.approx((told["lower"], told["upper"]), abs=1e-6)
+    assert [claim.agrees for claim in result.claims] == [claim["agrees"] for claim in GOLDEN["claims"]]
+    assert result.report.stat().st_size < 8e6
 
 
 @pytest.mark.slow

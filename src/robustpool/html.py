@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Html = NewType("Html", str)
 """Text that is HTML already."""
 
-LONGEST = 300  # characters of a text
+LONGEST = 600  # characters of a text
 CELLS = 41  # of a heat map, at most, along each axis
 _HEX = (
     "440154470d6048186a482374472e7c4538824241863e4a893a548c365d8d32658e2e6d8e2b758e287d8e25848e228c8d"

@@ -22,7 +22,7 @@ def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str,
     if is_design_file(rule):
         numbers, forecast = _by_design(reports, rule, clip)
     else:
-        numbers = [_report(place, text) for place, text in enumerate(reports, start=1)]
+        numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
         forecast = _with_warnings(numbers, rule, clip)
     shown = f"{forecast:.6g}" if isinstance(forecast, float) else " ".join(f"{value:.6g}" for value in forecast)
     return {"forecast": forecast, "rule": rule, "reports": numbers}, [shown]
@@ -39,7 +39,7 @@ def explained(
     if is_design_file(rule):
         numbers = _design_numbers(reports, _own_design(rule, clip))
     else:
-        numbers = [_report(place, text) for place, text in enumerate(reports, start=1)]
+        numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
     with _warnings_on_standard_error():
         why = explain(numbers, rule, prior_range=prior_range, clip=clip)
     data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "explanation": as_data(why)}
@@ -118,6 +118,14 @@ def _warnings_on_standard_error() -> Iterator[None]:
         print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
 
 
+def _probability(place: int, text: str) -> float:
+    """A report to a rule; percentages are told apart from other numbers that are no probabilities."""
+    number = _report(place, text)
+    if 1 < number <= 100:
+        raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number / 100:g}.")
+    return number
+
+
 def _report(place: int, text: str) -> float:
     """A number, or a fraction such as 1/3."""
     above, slash, below = text.partition("/")
@@ -126,8 +134,6 @@ def _report(place: int, text: str) -> float:
     except (ValueError, ZeroDivisionError):
         hint = _hint(text)
         raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
-    if 1 < number <= 100:
-        raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number / 100:g}.")
     return number
 
 

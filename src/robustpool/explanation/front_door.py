@@ -145,7 +145,7 @@ def _command(known: KnownRange, x: FloatArray) -> str | None:
     low, high = (repr(end).removesuffix(".0") for end in (known.low, known.high))
     n = x.size
     if n > 1 and known.low == known.high:
-        said = " ".join(f"{report:.12g}" for report in x)
+        said = " ".join(repr(report) for report in x.tolist())
         return f"robustpool aggregate {said} --rule bordley:prior={low}"
     if n == 2 and known.posterior_low < known.posterior_high and (known.low, known.high) != (0, 1):
         return f"robustpool design --prior-range {low} {high} --nature continuous --tolerance 1e-4 --out design.json"

@@ -160,14 +160,15 @@ def _reason(x: FloatArray, agrees_at: float | None) -> tuple[str, ...]:
     """Why this number: the base rate that it stands for, and which way to go from there."""
     if agrees_at is None:
         return ()
-    good = int((x > agrees_at).sum())
-    if good in (0, x.size):
-        news = f"each report is then {'good' if good else 'bad'} news"
+    above, below = (x > agrees_at + ROUNDING).any(), (x < agrees_at - ROUNDING).any()
+    if above and below:
+        news = "one report is then good news and the other bad"
+        news = news if x.size == 2 else "some reports are then good news and others bad"
     else:
         news = (
-            "one report is then good news and the other bad"
-            if x.size == 2
-            else "some reports are then good news and others bad"
+            "the reports are then no news"
+            if not (above or below)
+            else f"the reports are then {'good' if above else 'bad'} news"
         )
     return (
         f"It is what somebody would say who held the event {percent(agrees_at)} likely beforehand: {news}.",

@@ -249,6 +249,7 @@
   let typing = 0;
   function setReports(first, second) {
     state.reports = [first, second];
+    by("number-note").textContent = "";
     state.reports.forEach((value, k) => {
       by(`report-${k + 1}`).value = value;
       by(`report-${k + 1}`).setAttribute("aria-valuetext", whole(value));
@@ -300,7 +301,10 @@
         if (fits) set(value);
         typing = 0;
       });
-      by("number-" + k).addEventListener("change", (event) => { event.target.value = state.reports[k - 1]; });
+      by("number-" + k).addEventListener("change", (event) => {
+        event.target.value = state.reports[k - 1];
+        by("number-note").textContent = "";
+      });
     });
     by("aggregator").addEventListener("change", (event) => choose(Number(event.target.value)));
     by("least").addEventListener("change", update);

@@ -248,7 +248,7 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
         "rounds": run.settings["rounds"],
         "says": f"upper is at most {epsilon} above the value of the game",
     }
-    table, upper = _plausible(run, table, lower, state.label if isinstance(state, BundleState) else None)
+    table, upper = _plausible(run, table, state.label if isinstance(state, BundleState) else None)
     if stopped is Stopped.GAP and upper - lower > run.settings["tolerance"] * (1 + 1e-9) + 1e-12:
         stopped = Stopped.SEARCH  # nature on the continuum is a search, and the last one may find more
     return Solution(
@@ -266,10 +266,10 @@ def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:
     )
 
 
-def _plausible(run: _Run, table: Any, lower: float, labels: Any) -> tuple[Any, float]:
+def _plausible(run: _Run, table: Any, labels: Any) -> tuple[Any, float]:
     """The table and its worst payoff; where the priors have a known range, its forecasts are those that the range allows.
 
-    That costs nothing on a grid; between the knots it can, and is done as far from the borders as the tolerance stays reached.
+    That costs nothing on a grid; between the knots it can, and is done only as far from the borders as it hardly costs.
     """
     game = run.contest
     upper = game.worst_payoff(table, labels)
@@ -283,7 +283,7 @@ def _plausible(run: _Run, table: Any, lower: float, labels: Any) -> tuple[Any, f
     for margin in MARGINS if run.settings["nature"] == "continuous" else MARGINS[:1]:
         within = plausible(table, game.tables.layout, family.prior_range, margin)
         worst = game.worst_payoff(within, labels)
-        if worst <= upper or worst - lower <= (run.settings["tolerance"] or 0.0):
+        if worst <= upper + 0.1 * (run.settings["tolerance"] or 0.0):
             return within, worst
     return table, upper
 
