@@ -31,8 +31,8 @@ def plausible(
     cells, first = np.unique(layout.cell[upright], return_index=True)
     x = layout.reports[upright[first], :, 0]
     low, high = prior_range
-    least = omniscient_posterior(high, x) if high < 1 else np.zeros(len(x))
-    most = omniscient_posterior(low, x) if low > 0 else np.ones(len(x))
+    least = omniscient_posterior(high, x) if 0 < high < 1 else np.zeros(len(x))
+    most = omniscient_posterior(low, x) if 0 < low < 1 else np.ones(len(x))
     within = table.copy()
     inside = ((x >= margin) & (x <= 1 - margin)).all(axis=1)
     clipped = np.clip(table[cells, 1], np.minimum(least, most), np.maximum(least, most))
