@@ -512,16 +512,23 @@ def test_the_reports_can_be_moved_by_keys_by_numbers_and_on_the_map(browser: Bro
         page.locator("#number-1").fill("400")  # no report; the last one stays
         page.locator("#number-1").blur()
         assert page.locator("#number-1").input_value() == "75"
-        page.locator("#map").scroll_into_view_if_needed()
-        box = page.locator("#map").bounding_box()
-        assert box is not None
-        page.mouse.move(box["x"] + 20.5 / 101 * box["width"], box["y"] + (1 - 90.5 / 101) * box["height"])
-        page.mouse.down()
-        settle(page, 20, 90, THIS)
+        box = press_the_map(page, 20, 90)
         page.mouse.move(box["x"] + 40.5 / 101 * box["width"], box["y"] - 50)
         page.mouse.up()
         settle(page, 40, 100, THIS)
         assert "One report is certain." in text(page, "#base-rates")  # who says 100 % is right
+
+
+def press_the_map(page: BrowserPage, first: int, second: int) -> Any:
+    """Press the mouse on the map at two reports, and keep it pressed; where the map is comes back."""
+    page.locator("#map").scroll_into_view_if_needed()
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    across, up = (first + 0.5) / 101, (second + 0.5) / 101
+    page.mouse.move(box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"])
+    page.mouse.down()
+    settle(page, first, second, THIS)
+    return box
 
 
 def test_what_is_no_whole_percent_gets_a_hint_and_changes_nothing(browser: Browser, pages: dict[str, Path]) -> None:
@@ -548,12 +555,7 @@ def test_a_click_on_the_map_also_changes_the_number_that_has_the_focus(
     with opened(browser, pages["two"]) as page:
         settle(page, 70, 60, THIS)
         page.locator("#number-2").focus()
-        page.locator("#map").scroll_into_view_if_needed()
-        box = page.locator("#map").bounding_box()
-        assert box is not None
-        page.mouse.move(box["x"] + 20.5 / 101 * box["width"], box["y"] + (1 - 90.5 / 101) * box["height"])
-        page.mouse.down()
-        settle(page, 20, 90, THIS)
+        press_the_map(page, 20, 90)
         values = [page.locator(f"#{kind}-{k}").input_value() for k in (1, 2) for kind in ("number", "report")]
         assert values == ["20", "20", "90", "90"]
         page.mouse.up()

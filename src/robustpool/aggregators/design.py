@@ -54,7 +54,10 @@ class Design:
 
     @property
     def certifiable(self) -> bool:
-        """Whether `certify` has a proof for such a design: square loss, additive; two agents and a range of priors, or a finite family."""
+        """Whether `certify` has a proof for such a design.
+
+        Square loss and additive regret; two agents and a range of priors, or a finite family.
+        """
         about, settings = self.data["family"], self.data["settings"]
         if (settings["loss"], settings["paradigm"]) != ("square", "additive"):
             return False

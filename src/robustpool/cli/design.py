@@ -78,8 +78,9 @@ def design(
 
     The family is that of conditionally independent agents with reports and priors on grids, or the one in a file.
 
-    Writes the design with its bounds, and a page about it if you ask for a report. Ctrl-C keeps what was reached. Exit status 1 means that the gap did not reach the
-    tolerance: the design is written all the same, and beside it stays a checkpoint from which --resume goes on.
+    Writes the design with its bounds, and a page about it if you ask for a report. Ctrl-C keeps what was reached. Exit
+    status 1 means that the gap did not reach the tolerance: the design is written all the same, and beside it stays a
+    checkpoint from which --resume goes on.
 
     \b
     Examples:

@@ -59,7 +59,8 @@ def reproduce(
     differ = [claim for claim in judged if not claim.agrees]
     lines += [f"differs from the paper: {claim.paper}; {claim.ours}." for claim in differ]
     lines.append(
-        f"{len(result.pictures)} figures, {len(judged) - len(differ)} of {len(judged)} claims of the paper hold, {result.seconds:.0f} s"
+        f"{len(result.pictures)} figures, {len(judged) - len(differ)} of {len(judged)} claims of the paper hold, "
+        f"{result.seconds:.0f} s"
     )
     if not result.finished:
         lines.append("stopped before the end; the report has what was reached")

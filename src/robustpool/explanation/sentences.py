@@ -28,6 +28,7 @@ _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", 
 
 
 def on_rules(n: int, design: Design | None, clip: float | None) -> tuple[str, ...]:
+    """What the numbers beside the rules mean."""
     own = () if design is None else (of_a_design(design),)
     if n == 1:
         return (
@@ -35,7 +36,10 @@ def on_rules(n: int, design: Design | None, clip: float | None) -> tuple[str, ..
             "With one forecaster there is nothing to combine; some rules change the report all the same.",
         )
     if n > 2:
-        return (*own, "Worst cases are on record for two forecasters only; `robustpool worst-case` searches for more.")
+        return (
+            *own,
+            "Worst cases are on record for two forecasters only; `robustpool certify` and `worst-case` take --agents.",
+        )
     if clip:
         return ("The worst cases on record are those of the rules without clipping, so none is shown.",)
     meaning = (
@@ -56,6 +60,7 @@ def of_a_design(design: Design) -> str:
 
 
 def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: float | None) -> tuple[str, ...]:
+    """What the base rate has to do with it."""
     if contradictory(x[None])[0]:
         return ("No base rate can produce a 0 and a 1 for the same event: not all of the forecasters can be right.",)
     if x.size == 1:
@@ -76,8 +81,9 @@ def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: flo
     even = f"says 0.5 at {percent(even_at)}" if even_at is not None else "says 0.5 only next to 0 % or 100 %"
     return (
         (
-            "Somebody who knows the base rate says less the higher it is, since the same reports are then weaker good "
-            "news: a report above the base rate speaks for the event, one below it against."
+            "If their evidence is independent given the event, somebody who knows the base rate says less the higher it "
+            "is, since the same reports are then weaker good news: a report above the base rate speaks for the event, one "
+            "below it against."
         ),
         f"{agrees}, and she {even}.",
         "The reports themselves do not tell the base rate: any between 0 % and 100 % can produce them.",
@@ -85,6 +91,7 @@ def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: flo
 
 
 def on_range(known: KnownRange, name: str, forecast: float, n: int) -> tuple[str, ...]:
+    """What it would change to know that the base rate lies in a range; the first sentence is the gist."""
     if n == 1:
         return ("Knowing the base rate changes nothing about a single report, which has it in it.",)
     if known.posterior_low == known.posterior_high and known.low < known.high:

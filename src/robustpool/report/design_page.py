@@ -222,7 +222,8 @@ def _slices(aggregator: GridAggregator) -> Picture:
         "slices",
         f"The forecast over two reports, for some values of the {others}",
         png(figure),
-        f"Heatmaps of the design's forecast over the first two reports, one for each of {len(fixed)} values of the {others}.",
+        f"Heatmaps of the design's forecast over the first two reports, one for each of {len(fixed)} values of the "
+        f"{others}.",
         f"Each panel holds the {others} fixed, and the colour is the forecast over the first two.",
     )
 

@@ -213,7 +213,8 @@ def _paradigms(numbers: Numbers) -> Claim:
     best_mean, best_worst = (min(names, key=lambda name: of[name]) for of in (mean, worst))
     why = ""
     if best_worst == "additive" != best_mean:
-        why = f"In the worst case it has. Averaged over the structures of the grid, up to symmetry, the table of the {best_mean} paradigm loses less"
+        why = "In the worst case it has. Averaged over the structures of the grid, up to symmetry, the table of the "
+        why += f"{best_mean} paradigm loses less"
         first = int(numbers[f"{best_mean}_best_round"]) == 1
         why += (
             ": the table kept is that of the first round, the answer to the uniform mixture, which minimises this "

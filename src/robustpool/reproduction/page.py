@@ -69,8 +69,9 @@ def _lead(result: Reproduction) -> str:
     if best is not None:
         text += (
             f"\n\nThe best published number for the worst case was {PUBLISHED['algorithm-1']:.4f}, found by a search. "
-            f"The rule `{best.name}` is proved to cost at most {outward(best.upper, 'ROUND_CEILING', 10)} more than "
-            "someone who knows everything, in mean squared error, whatever the evidence."
+            f"Of the aggregators below `{best.name}` has the smallest proved bound: it costs at most "
+            f"{outward(best.upper, 'ROUND_CEILING', 10)} more than someone who knows everything, in mean squared error, "
+            "whatever the evidence."
         )
     return text if result.finished else text + "\n\nThe run was stopped before its end; this page has what was reached."
 

@@ -102,7 +102,10 @@ class Solution:
 
     @property
     def searched(self) -> bool:
-        """Whether nature's answer to the table was a search, over reports and priors or over priors alone: ``upper`` is then found."""
+        """Whether nature's answer to the table was a search, over reports and priors or over priors alone.
+
+        ``upper`` is then the worst that was found.
+        """
         return getattr(self.family, "priors", 0) is None or self.settings.get("nature") == "continuous"
 
     def _repr_html_(self) -> html.Html:

@@ -58,8 +58,8 @@ def _draw(numbers: Numbers) -> Figure:
 def _meaning(numbers: Numbers) -> str:
     low = ", ".join(f"{words(name, numbers)} {float(numbers[name][10, 10]):.3f}" for name in NAMES)
     return (
-        "Where a report is 0 or 1, every aggregator but simple averaging says the same. When both report 0.1 they "
-        f"say: {low}."
+        "A report of 0 or 1 decides for every aggregator but simple averaging (and but for the tables next to (0, 1) and "
+        f"(1, 0), which never come). When both report 0.1 they say: {low}."
     )
 
 

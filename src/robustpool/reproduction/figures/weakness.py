@@ -74,7 +74,8 @@ WEAKNESS = PaperFigure(
     "weakness",
     "Where each aggregator is weak",
     "Six heatmaps of the worst regret over structures that can produce a pair of reports, on one colour scale from 0 "
-    "to 0.065. Simple averaging is bright, most of all at the borders; the others are dark and much more even.",
+    "to 0.065. Simple averaging is bright, most of all at the borders; the others are dark and much more even. Below, "
+    "the others on a scale of their own.",
     _compute,
     _draw,
     _meaning,
