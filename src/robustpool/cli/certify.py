@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +10,11 @@ import typer
 
 from ..wording import between, outward
 from .options import AgentsOption, PriorRangeOption, RuleArgument, independent_family
+from .progress import progress_bar
 from .render import JsonFlag, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-PATIENCE = 1.0  # seconds before a bar appears
 
 
 def certify(
@@ -139,41 +137,21 @@ def _family(rule: str, agents: int | None, prior_range: tuple[float, float] | No
 
 @contextmanager
 def _bar() -> Iterator[Callable[[Any], None]]:
-    """A bar on standard error once the proof has lasted a moment: the bound as it falls, and how many intervals are left."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    """The bound as it falls, and how many intervals of priors are left."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(file=sys.stderr)
-    bar = Progress(
+    columns = (
         TextColumn("{task.fields[bound]}"),
         BarColumn(bar_width=None),
         TextColumn("{task.completed:,} of {task.total:,} intervals of priors"),
         TimeElapsedColumn(),
-        console=console,
-        transient=True,
     )
-    task = bar.add_task("certify", total=1, bound="")
-    began = time.perf_counter()
-    last = began
+    with progress_bar(*columns, total=1, bound="") as show_bar:
 
-    def tell(state: Any) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if now - began < PATIENCE or now - last < (0.1 if console.is_terminal else 10.0):
-            return
-        last = now
-        proved = f"proved <= {state.upper:.9f}" if state.upper < 1 else "covering the priors"
-        bound = f"{proved}, found {state.lower:.9f}"
-        if console.is_terminal:
-            bar.start()
-            bar.update(task, completed=state.done, total=state.done + state.left, bound=bound)
-        else:
-            console.print(
-                f"{bound}, {state.done:,} of {state.done + state.left:,} intervals of priors", highlight=False
-            )
+        def tell(state: Any) -> None:
+            proved = f"proved <= {state.upper:.9f}" if state.upper < 1 else "covering the priors"
+            bound, every = f"{proved}, found {state.lower:.9f}", state.done + state.left
+            line = f"{bound}, {state.done:,} of {every:,} intervals of priors"
+            show_bar(line, completed=state.done, total=every, bound=bound)
 
-    try:
         yield tell
-    finally:
-        if bar.live.is_started:  # stopping a bar that never showed would print an empty line
-            bar.stop()

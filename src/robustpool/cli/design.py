@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +10,7 @@ import typer
 
 from ..wording import counted, outward
 from .options import independent_family
+from .progress import progress_bar
 from .render import JsonFlag, show
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
     from ..structures.conditionally_independent import ConditionallyIndependent
     from ..structures.finite import FiniteFamily
-
-PATIENCE = 1.5
-"""Seconds before a progress bar is worth showing."""
 
 
 def design(
@@ -238,40 +234,22 @@ def _describe(structures: FiniteFamily | ConditionallyIndependent, nature: str) 
 
 @contextmanager
 def _progress(tolerance: float | None) -> Iterator[Callable[[Any, int], None]]:
-    """A bar on standard error once the run has lasted a moment: rounds, bounds, gap, time left."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    """Rounds, bounds, gap and time left."""
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    console = Console(file=sys.stderr)
-    bar = Progress(
+    columns = (
         TextColumn("round {task.completed:,}"),
         BarColumn(bar_width=None),
         TextColumn("{task.fields[bounds]}"),
         TextColumn("at most"),
         TimeRemainingColumn(),
-        console=console,
-        transient=True,
     )
-    task = bar.add_task("design", total=None, bounds="")
-    began = time.perf_counter()
-    last = began
+    with progress_bar(*columns, bounds="") as tell:
 
-    def progress(state: Any, rounds: int) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if now - began < PATIENCE or now - last < (0.1 if console.is_terminal else 10.0):
-            return
-        last = now
-        want = f" (want {tolerance:.0e})" if tolerance is not None else ""
-        bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e}{want}"
-        if console.is_terminal:
-            bar.start()
-            bar.update(task, completed=state.round, total=rounds, bounds=bounds)
-        else:
-            console.print(f"round {state.round:,} of {rounds:,}: {bounds}", highlight=False)
+        def progress(state: Any, rounds: int) -> None:
+            want = f" (want {tolerance:.0e})" if tolerance is not None else ""
+            bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e}{want}"
+            line = f"round {state.round:,} of {rounds:,}: {bounds}"
+            tell(line, completed=state.round, total=rounds, bounds=bounds)
 
-    try:
         yield progress
-    finally:
-        if bar.live.is_started:  # stopping a bar that never showed would print an empty line
-            bar.stop()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..wording import between
+from .progress import progress_bar
 from .render import JsonFlag, show
 
 if TYPE_CHECKING:
@@ -76,34 +75,16 @@ def _published(number: float | None) -> str:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[str, float], None]]:
-    """What is being done and how far it is, on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    """What is being done and how far it is."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(file=sys.stderr)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
-    task = bar.add_task("", total=1.0)
-    now_doing, last = "", 0.0
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn())
+    with progress_bar(*columns, patience=0.0, total=1.0) as show_bar:
+        doing = ""
 
-    def tell(what: str, share: float) -> None:
-        nonlocal now_doing, last
-        now = time.perf_counter()
-        if console.is_terminal:
-            bar.start()
-            bar.update(task, description=what, completed=share)
-        elif what != now_doing or now - last > 10.0:
-            text = f"{what}: {share:.0%}" if what == now_doing else what
-            now_doing, last = what, now
-            console.print(text, highlight=False)
+        def tell(what: str, share: float) -> None:
+            nonlocal doing
+            news, doing = what != doing, what
+            show_bar(what if news else f"{what}: {share:.0%}", news=news, description=what, completed=share)
 
-    try:
         yield tell
-    finally:
-        if bar.live.is_started:  # stopping a bar that never showed would print an empty line
-            bar.stop()

@@ -1,0 +1,57 @@
+"""Progress on standard error: a bar in a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import ProgressColumn
+
+PATIENCE = 1.5
+"""Seconds before progress is worth showing."""
+
+BAR_EVERY, LINE_EVERY = 0.1, 10.0
+"""Seconds between two updates of a bar, and between two lines where there is no terminal."""
+
+
+class Tell(Protocol):
+    """Called with a line for those without a terminal, and with what the columns of the bar show."""
+
+    def __call__(self, line: str, *, news: bool = False, **shown: Any) -> None:
+        """Show it, if the last time is long enough ago or this is news."""
+
+
+@contextmanager
+def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: Any) -> Iterator[Tell]:
+    """A bar with these columns, once ``patience`` is over; ``shown`` is what they show before anything is told."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(file=sys.stderr)
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("", **{"total": None, **shown})
+    began = last = time.perf_counter()
+
+    def tell(line: str, *, news: bool = False, **now_shown: Any) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        soon = now - last < (BAR_EVERY if console.is_terminal else LINE_EVERY)
+        if now - began < patience or (soon and not news):
+            return
+        last = now
+        if console.is_terminal:
+            bar.start()
+            bar.update(task, **now_shown)
+        else:
+            console.print(line, highlight=False)
+
+    try:
+        yield tell
+    finally:
+        if bar.live.is_started:  # stopping a bar that never showed would print an empty line
+            bar.stop()
