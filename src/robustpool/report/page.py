@@ -171,7 +171,7 @@ def _picture(picture: Picture) -> str:
     return (
         f'<figure id="picture-{_text(_identifier(picture.name))}" style="flex-basis:{width}px">\n'
         f"<h3>{_text(picture.title)}</h3>\n"
-        f'<div class="scroll" role="region" aria-label="{_text(picture.title)}" tabindex="0">'
+        f'<div class="scroll" role="region" aria-label="Picture: {_text(picture.title)}" tabindex="0">'
         f'<img src="data:image/png;base64,{data}" alt="{_text(picture.alt)}" width="{width}" height="{height}" '
         f"{_wide(width)}></div>\n"
         f"<figcaption>{_prose(picture.meaning)}{numbers}</figcaption>\n</figure>"
