@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -130,7 +130,7 @@ def content_hash(data: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def is_design_file(rule: object) -> bool:
+def is_design_file(rule: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether a rule is meant as a design file: a path, or a name that ends in .json."""
     return isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json"))
 
@@ -141,7 +141,7 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
     >>> as_aggregator("mean")([[0.2, 0.4]])
     array([0.3])
     """
-    if isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
+    if is_design_file(rule):
         return load_design(rule)
     if isinstance(rule, str):
         return get_rule(rule)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..aggregators.design import AnyAggregator, Design, load_design
+from ..aggregators.design import AnyAggregator, Design, is_design_file, load_design
 from ..aggregators.pools import FloatArray, contradictory
 from ..aggregators.rules import RULES, WORST_CASES, Rule, get_rule
 from ..errors import InputError
@@ -96,7 +96,7 @@ def explain(
 
 
 def _design(rule: AnyAggregator) -> Design | None:
-    if isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
+    if is_design_file(rule):
         return load_design(rule)
     return rule if isinstance(rule, Design) else None
 
