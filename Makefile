@@ -74,7 +74,7 @@ $(VENV)/.made:
 # Dependency groups came with pip 25.1; a pip that is new enough is left alone.
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	$(PIP) install --quiet "pip>=25.1"
-	$(PIP) install --quiet --editable .
+	$(PIP) install --quiet --editable '.[all]'
 	@touch $@
 
 $(VENV)/.installed-test $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed

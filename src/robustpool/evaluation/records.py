@@ -1,0 +1,101 @@
+"""What a comparison of rules on forecasts with outcomes comes to, as plain data.
+
+All intervals are 95 % intervals. Scores are losses: smaller is better. Where nothing else is said a score is the mean over
+questions, each counting once, whatever the number of its answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """An estimate with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Verdict(StrEnum):
+    """How a rule did against another one on the same questions."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
+    REFERENCE = "reference"  # it is the other one
+
+
+class Decomposition(NamedTuple):
+    """score = reliability - resolution + uncertainty, by isotonic recalibration [Dimitriadis2021]."""
+
+    reliability: float  # what perfect recalibration would save
+    resolution: float  # what the recalibrated forecasts save against the base rate
+    uncertainty: float  # what the base rate costs
+
+
+class CurvePoint(NamedTuple):
+    """A step of the isotonic reliability diagram."""
+
+    forecast: float
+    frequency: float  # recalibrated: how often the event happened
+    share: float  # of all forecasts, by weight
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """How a rule did."""
+
+    name: str
+    recalibration: str  # "none", or what was done to the individuals before the rule
+    brier: Interval
+    brier_by_forecast: Interval  # each question counts by the number of its answers
+    log: Interval  # infinite where a certain forecast was wrong
+    certain_and_wrong: int  # questions with an infinite log score
+    decomposition: Decomposition  # of the Brier score
+    log_decomposition: Decomposition | None  # None where the log score is infinite
+    slope: Interval | None  # of the logistic regression of the outcome on the forecast's log-odds; None: not to be had
+    intercept: Interval | None
+    auc: float | None  # None where all outcomes are the same
+    sharpness: float  # variance of the forecasts
+    difference: Interval  # Brier score minus that of the reference rule, paired
+    verdict: Verdict  # against the reference rule
+    tied_with_best: bool  # the paired difference to the best rule has 0 in its interval
+    curve: tuple[CurvePoint, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Individuals:
+    """How the forecasters did, one by one, before any rule."""
+
+    brier: float  # mean over questions of the mean over their answers
+    slope: Interval | None  # of all answers together, each counting once
+    intercept: Interval | None
+    certain: float  # share of the answers that are exactly 0 or 1
+    dependence: Interval | None  # correlation of two forecasters' log-odds on a question, given the outcome
+    curve: tuple[CurvePoint, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rules scored on forecasts with outcomes, what the individuals look like, and advice in plain words."""
+
+    questions: int  # with an outcome, and with enough answers
+    left_out: int  # questions without an outcome, or (pairs) with fewer than two answers
+    forecasters: int
+    answers: int
+    clusters: int | None  # resampled together; None: each question is its own
+    base_rate: float
+    pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
+    clip: float  # the log-odds rules saw reports in [clip, 1 - clip]
+    seed: int
+    draws: int  # of the bootstrap
+    reference: str  # the rule that the differences are taken to
+    individuals: Individuals
+    rules: tuple[RuleScore, ...]  # best first
+    recalibrated: tuple[RuleScore, ...]  # the same after cross-fitted recalibration of the individuals; best first
+    unscored: dict[str, str]  # rules that could not be scored, and why
+    advice: tuple[str, ...]  # sentences
+    pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
