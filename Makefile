@@ -49,8 +49,9 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py
 
-bench: $(VENV)/.installed ## measure the solvers against others, side by side
+bench: $(VENV)/.installed ## measure solvers and throughput against others, side by side
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/throughput.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

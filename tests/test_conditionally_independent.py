@@ -13,6 +13,7 @@ from scipy.interpolate import RegularGridInterpolator
 
 import reference
 import robustpool as rp
+from robustpool.aggregators.grid import COMPILED_FROM
 from robustpool.game.best_response import best_responder
 from robustpool.game.finite_game import finite_game
 from robustpool.game.losses import get_loss
@@ -269,6 +270,22 @@ def test_interpolation_agrees_with_scipy(agents: int) -> None:
     reports = np.concatenate((rng.random((500, agents)), rng.integers(0, 6, (50, agents)) / 5))
     expected = RegularGridInterpolator([np.arange(6) / 5] * agents, values)(reports)
     np.testing.assert_allclose(rp.GridAggregator(values)(reports), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("agents", [1, 2, 3])
+def test_the_compiled_interpolation_is_the_same(agents: int) -> None:
+    rng = np.random.default_rng(agents)
+    f = rp.GridAggregator(rng.random((6,) * agents))
+    reports = rng.random((COMPILED_FROM, agents))
+    reports[:50] = rng.integers(0, 6, (50, agents)) / 5
+    reports[50:60] = rng.integers(0, 2, (10, agents))
+    in_parts = np.concatenate([f(reports[first : first + 100]) for first in range(0, len(reports), 100)])
+    np.testing.assert_array_equal(f(reports), in_parts)
+    reports[-1] = np.nan
+    assert np.flatnonzero(np.isnan(f(reports))).tolist() == [len(reports) - 1]
+    reports[77, -1] = 1.5
+    with pytest.raises(rp.InputError, match=rf"report must lie in \[0, 1\]; reports\[77\]\[{agents - 1}\] is 1\.5"):
+        f(reports)
 
 
 @given(st.integers(0, 10**6))

@@ -23,6 +23,7 @@ from robustpool import ContradictionWarning, InputError, aggregate, get_rule, lo
 from robustpool.aggregators.rules import RULES, WORST_CASES
 from robustpool.artefact import save_design
 from robustpool.cli import explain as edge
+from robustpool.cli.terminal import terminal_width
 from robustpool.explanation import Explanation, explain
 from robustpool.explanation.front_door import PRIORS
 from robustpool.explanation.sentences import NO_PROMISE
@@ -126,7 +127,6 @@ def test_every_rule_is_listed_with_its_worst_case_the_best_first() -> None:
 def test_other_numbers_of_agents_have_no_worst_case_on_record(reports: list[float]) -> None:
     why = explain(reports)
     assert all(said.regret is None and not said.proved for said in why.rules)
-    assert "arieli-tuned" not in {said.name for said in why.rules}
     forecasts: list[Any] = [round(said.forecast, 9) for said in why.rules]  # type: ignore[arg-type]
     assert forecasts == sorted(forecasts)
 
@@ -515,7 +515,6 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
         ([[0.7, 0.6], [0.1, 0.2]], {}, r"one question is explained at a time; the shape of the reports is \(2, 2\)\."),
         ([0.7, 1.2], {}, r"probability must lie in \[0, 1\]; entry 1 is 1\.2"),
         ([0.7, 0.6], {"rule": "magic"}, "rule must be one of minimax, mean"),
-        ([0.7, 0.6, 0.1], {"rule": "arieli-tuned"}, "is defined for 2 answers a row"),
         ([0.7, 0.6], {"prior_range": (0.4, 0.1)}, r"prior_range must be from low to high; it is \(0\.4, 0\.1\)\."),
         (
             [0.7, 0.6],
@@ -619,7 +618,7 @@ def test_the_width_is_that_of_the_terminal_within_reason(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert edge.terminal_width() == width
+    assert terminal_width() == width
 
 
 def test_the_chosen_rule_has_an_arrow_and_its_bound() -> None:

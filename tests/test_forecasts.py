@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from robustpool.aggregators.rows import CELLS_AT_ONCE
 from robustpool.aggregators.rules import RULES, get_rule
 from robustpool.aggregators.table import TableAggregator
 from robustpool.errors import InputError
@@ -111,10 +112,90 @@ def test_an_unknown_rule_is_refused() -> None:
         aggregate([0.7, 0.6], "maen")
 
 
-def test_the_row_with_too_many_answers_is_counted_in_the_users_table() -> None:
-    table = [[math.nan] * 3, [0.0, 1.0, math.nan], [0.5, 0.5, math.nan], [0.1, 0.2, 0.3]]
-    with pytest.raises(InputError, match=r"row 3 has 3 \(1 of 4 rows have another number\)\.$"):
-        aggregate(table, "arieli-tuned")
+# -------------------------------------------------------------------------------------------------------- large tables
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("agents", [1, 2, 3, 5, 8])
+def test_a_large_table_is_its_rows(name: str, agents: int) -> None:
+    rng = np.random.default_rng(agents)
+    table = rng.random((2 * CELLS_AT_ONCE // agents + 17, agents)) ** rng.uniform(0.2, 5, (1, agents))
+    gaps = rng.random(table.shape) < 0.2
+    gaps[: len(table) // 3] = False  # blocks in which nobody is missing, and blocks in which somebody is
+    table[gaps] = np.nan
+    table[-3:] = 0.0
+    forecasts = np.asarray(aggregate(table, name))
+    rows = rng.integers(len(table), size=200)
+    np.testing.assert_allclose(forecasts[rows], [aggregate(table[row], name) for row in rows], rtol=1e-12)
+    assert np.isnan(forecasts).tolist() == np.isnan(table).all(axis=1).tolist()
+
+
+def test_the_last_block_is_checked_and_the_whole_table_counted() -> None:
+    table = np.full((CELLS_AT_ONCE, 2), 0.5)
+    table[-1, 1] = 1.5
+    table[7, 0] = -1
+    for rule in ("mean", np.mean):
+        with pytest.raises(InputError, match=rf"row 7, column 0 is -1\.0 \(2 of {table.size} are out of range\)\.$"):
+            aggregate(table, rule)
+
+
+def test_contradictions_are_counted_over_all_blocks() -> None:
+    table = np.full((CELLS_AT_ONCE, 2), 0.5)
+    table[[5, -1]] = 0, 1
+    with pytest.warns(ContradictionWarning, match=rf"row 5 has both \(2 of {len(table)} rows have\)\.$"):
+        np.testing.assert_array_equal(aggregate(table), 0.5)
+
+
+# ------------------------------------------------------------------------------------------------------------- weights
+
+WEIGHTED = [name for name in NAMES if get_rule(name).takes_weights]
+inner = st.floats(0.01, 0.99)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+@settings(max_examples=25, deadline=None)
+@given(reports=st.lists(inner, min_size=1, max_size=7), weight=st.floats(1e-3, 1e3))
+def test_equal_weights_are_no_weights(name: str, reports: list[float], weight: float) -> None:
+    assert aggregate(reports, name, weights=[weight] * len(reports)) == pytest.approx(
+        aggregate(reports, name), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_who_has_no_weight_did_not_answer(name: str) -> None:
+    without = aggregate([0.7, 0.2, math.nan], name, weights=[1, 3, 1])
+    assert aggregate([0.7, 0.2, 0.9], name, weights=[1, 3, 0]) == pytest.approx(without, rel=1e-12)
+    assert math.isnan(aggregate([0.7], name, weights=[0]))
+
+
+@pytest.mark.parametrize("name", ["mean", "geometric-mean", "geometric-odds"])
+def test_a_weight_of_two_counts_twice_in_an_average(name: str) -> None:
+    assert aggregate([0.7, 0.2], name, weights=[2, 1]) == pytest.approx(aggregate([0.7, 0.7, 0.2], name))
+
+
+def test_weights_are_scaled_to_the_number_of_answers() -> None:
+    weighted = aggregate([[0.7, 0.2], [0.6, 0.5]], "product", weights=[[3, 1], [1, 1]])
+    s = 1.5 * math.log(7 / 3) + 0.5 * math.log(1 / 4)
+    np.testing.assert_allclose(weighted, [1 / (1 + math.exp(-s)), 0.6])
+
+
+@pytest.mark.parametrize(
+    ("rule", "weights", "sentence"),
+    [
+        ("median", [1, 2], r"^rule median takes no weights\.$"),
+        (np.mean, [1, 2], r"^weights go with the rules that take them; a design or a callable takes none\.$"),
+        (
+            "mean",
+            [1, 2, 3],
+            r"^weights must have the shape \(1, 2\) of the probabilities or \(2,\), one for each agent; the",
+        ),
+        ("mean", [1, -2], r"^weight must not be negative; entry 1 is -2\.0 \(1 of 2 are\)\.$"),
+        ("mean", [1, math.nan], r"^weights must be finite; weights\[1\] is nan \(1 of 2 entries\)\.$"),
+    ],
+)
+def test_wrong_weights_are_refused(rule: str, weights: list[float], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        aggregate([0.5, 0.4], rule, weights=weights)
 
 
 # ---------------------------------------------------------------------------------------------------------------- clip

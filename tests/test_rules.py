@@ -24,10 +24,9 @@ from robustpool.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from robustpool.aggregators.pools import FloatArray
+    from robustpool.aggregators.rows import FloatArray
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
-ANY_NUMBER = [name for name in NAMES if name != "arieli-tuned"]
 CERTAIN_REPORTS_DECIDE = [
     "minimax",
     "geometric-odds",
@@ -54,8 +53,7 @@ def forecast(name: str, reports: Sequence[float]) -> float:
     return float(get_rule(name)([reports])[0])
 
 
-def rows_for(name: str) -> st.SearchStrategy[list[float]]:
-    return st.lists(dyadic, min_size=2, max_size=2 if name == "arieli-tuned" else 8)
+some_reports = st.lists(dyadic, min_size=2, max_size=8)
 
 
 law = settings(max_examples=60, deadline=None)
@@ -154,11 +152,10 @@ def test_a_wrong_name_is_refused_in_one_sentence(text: str, sentence: str) -> No
         get_rule(text)
 
 
-def test_a_rule_for_two_names_the_first_row_with_another_number() -> None:
-    reports = [[0.5, 0.5, np.nan], [np.nan] * 3, [0.1, 0.2, 0.3], [0.5, np.nan, np.nan]]
-    sentence = r"^rule arieli-tuned is defined for 2 answers a row; row 2 has 3 \(2 of 4 rows have another number\)\.$"
-    with pytest.raises(InputError, match=sentence):
-        get_rule("arieli-tuned")(reports)
+@pytest.mark.parametrize("name", ["median", "trimmed-mean"])
+def test_rules_by_order_take_no_weights(name: str) -> None:
+    with pytest.raises(InputError, match=rf"^rule {name} takes no weights\.$"):
+        get_rule(name)([[0.2, 0.4]], [1.0, 2.0])
 
 
 @pytest.mark.parametrize("reports", [0.5, [0.5, 0.5], [[[0.5]]]])
@@ -179,7 +176,7 @@ def test_nothing_heavy_is_imported_with_the_rules() -> None:
 @few
 @given(data=st.data())
 def test_the_order_of_the_agents_does_not_matter(name: str, data: st.DataObject) -> None:
-    reports = data.draw(rows_for(name))
+    reports = data.draw(some_reports)
     assert forecast(name, data.draw(st.permutations(reports))) == close(forecast(name, reports))
 
 
@@ -187,13 +184,13 @@ def test_the_order_of_the_agents_does_not_matter(name: str, data: st.DataObject)
 @few
 @given(data=st.data())
 def test_the_mirror_image(name: str, data: st.DataObject) -> None:
-    reports = data.draw(rows_for(name))
-    assume(name != "arieli-tuned" or sum(reports) != 1)  # the rule as printed jumps there
+    reports = data.draw(some_reports)
+    assume(name != "arieli-tuned" or 2 * sum(reports) != len(reports))  # the rule as printed jumps there
     assert forecast(name, [1 - x for x in reports]) == pytest.approx(1 - forecast(name, reports), rel=1e-11, abs=1e-14)
 
 
 @law
-@given(reports=rows_for("bordley"), prior=dyadic)
+@given(reports=some_reports, prior=dyadic)
 def test_the_mirror_image_of_bordley_has_the_mirrored_prior(reports: list[float], prior: float) -> None:
     mirrored = forecast(f"bordley:prior={1 - prior}", [1 - x for x in reports])
     assert mirrored == pytest.approx(1 - forecast(f"bordley:prior={prior}", reports), abs=1e-13)
@@ -234,7 +231,7 @@ def test_bordley_keeps_reports_that_equal_the_prior(x: float, n: int) -> None:
 TRANSFORM_ONE_REPORT = ("extremized-odds", "karmarkar", "beta-pool", "log-odds")
 
 
-@pytest.mark.parametrize("name", [name for name in ANY_NUMBER if name not in TRANSFORM_ONE_REPORT])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in TRANSFORM_ONE_REPORT])
 @few
 @given(x=corner)
 def test_one_agent_is_taken_at_her_word(name: str, x: float) -> None:
@@ -252,7 +249,7 @@ def test_some_rules_transform_even_one_report(name: str) -> None:
     assert abs(forecast(name, [0.7]) - 0.7) > 0.05
 
 
-@pytest.mark.parametrize("name", ANY_NUMBER)
+@pytest.mark.parametrize("name", NAMES)
 @few
 @given(reports=row, data=st.data())
 def test_who_does_not_answer_does_not_count(name: str, reports: list[float], data: st.DataObject) -> None:
@@ -264,12 +261,12 @@ def test_who_does_not_answer_does_not_count(name: str, reports: list[float], dat
 @few
 @given(data=st.data())
 def test_forecasts_are_probabilities(name: str, data: st.DataObject) -> None:
-    size = 2 if name == "arieli-tuned" else data.draw(st.integers(1, 9))
+    size = data.draw(st.integers(1, 9))
     extreme = st.one_of(corner, st.sampled_from([0.0, 1.0, 5e-324]))
     assert 0 <= forecast(name, data.draw(st.lists(extreme, min_size=size, max_size=size))) <= 1
 
 
-@pytest.mark.parametrize("name", [name for name in ANY_NUMBER if name not in ("average-prior", "minimax")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("average-prior", "arieli-tuned", "minimax")])
 @few
 @given(reports=row, data=st.data())
 def test_rules_that_take_no_prior_from_the_reports_rise_with_each(
@@ -284,14 +281,14 @@ def test_rows_do_not_see_each_other() -> None:
     reports = rng.random((200, 7))
     reports[rng.random(reports.shape) < 0.4] = np.nan
     reports[:3] = [[0.0] + [0.5] * 6, [0.0, 1.0] + [0.5] * 5, [np.nan] * 7]
-    for name in ANY_NUMBER:
+    for name in NAMES:
         alone = [forecast(name, list(line)) for line in reports]
         np.testing.assert_allclose(get_rule(name)(reports), alone, rtol=1e-12)
 
 
 def test_reports_are_left_as_they_were() -> None:
     reports = np.array([[0.9, 0.1, 0.4], [0.0, 1.0, np.nan]])
-    for name in ANY_NUMBER:
+    for name in NAMES:
         get_rule(name)(reports)
     np.testing.assert_array_equal(reports, [[0.9, 0.1, 0.4], [0.0, 1.0, np.nan]])
 
@@ -327,8 +324,7 @@ def test_averages_weigh_certain_reports() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_contradiction_gives_one_half(name: str) -> None:
-    others = [] if name == "arieli-tuned" else [0.9, 0.8]
-    assert forecast(name, [0, 1, *others]) == 0.5
+    assert forecast(name, [0, 1]) == forecast(name, [0, 1, 0.9, 0.8]) == 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -397,6 +393,17 @@ def test_arieli_tuned_is_the_formula_of_the_paper(x_1: float, x_2: float) -> Non
     ep = Fraction(49, 100) * (x + y) + (0 if x + y <= 1 else Fraction(2, 100))  # [Guo2024, Table 1]
     yes, no = x * y * (1 - ep), (1 - x) * (1 - y) * ep
     assert_accurate(forecast("arieli-tuned", [x_1, x_2]), yes / (yes + no))
+
+
+@law
+@given(st.lists(dyadic, min_size=1, max_size=7))
+def test_arieli_tuned_for_more_agents_is_the_posterior_at_its_estimate_of_the_prior(reports: list[float]) -> None:
+    n, mean = len(reports), sum(map(Fraction, reports)) / len(reports)
+    ep = Fraction(98, 100) * mean + (0 if mean <= Fraction(1, 2) else Fraction(2, 100))
+    yes, no = Fraction((1 - ep) ** (n - 1)), Fraction(ep ** (n - 1))
+    for x in map(Fraction, reports):
+        yes, no = yes * x, no * (1 - x)
+    assert_accurate(forecast("arieli-tuned", reports), yes / (yes + no))
 
 
 @law

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, overload
@@ -12,12 +13,13 @@ import numpy.typing as npt
 
 from . import checks
 from .aggregators.design import AnyAggregator, as_aggregator
-from .aggregators.pools import FloatArray, answers, contradictory
+from .aggregators.grid import GridAggregator
+from .aggregators.rows import FloatArray, answers, blocks, contradictory
 from .aggregators.rules import Rule
 from .errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class ContradictionWarning(UserWarning):
@@ -25,17 +27,35 @@ class ContradictionWarning(UserWarning):
 
 
 @overload
-def aggregate(probabilities: Sequence[float], rule: AnyAggregator = ..., *, clip: float | None = ...) -> float: ...
+def aggregate(
+    probabilities: Sequence[float],
+    rule: AnyAggregator = ...,
+    *,
+    clip: float | None = ...,
+    weights: npt.ArrayLike | None = ...,
+) -> float: ...
 @overload
 def aggregate(
-    probabilities: Sequence[Sequence[float]], rule: AnyAggregator = ..., *, clip: float | None = ...
+    probabilities: Sequence[Sequence[float]],
+    rule: AnyAggregator = ...,
+    *,
+    clip: float | None = ...,
+    weights: npt.ArrayLike | None = ...,
 ) -> FloatArray: ...
 @overload
 def aggregate(
-    probabilities: npt.ArrayLike, rule: AnyAggregator = ..., *, clip: float | None = ...
+    probabilities: npt.ArrayLike,
+    rule: AnyAggregator = ...,
+    *,
+    clip: float | None = ...,
+    weights: npt.ArrayLike | None = ...,
 ) -> float | FloatArray: ...
 def aggregate(
-    probabilities: npt.ArrayLike, rule: AnyAggregator = "minimax", *, clip: float | None = None
+    probabilities: npt.ArrayLike,
+    rule: AnyAggregator = "minimax",
+    *,
+    clip: float | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> float | FloatArray:
     """Combine the agents' probabilities into one forecast for each question.
 
@@ -49,6 +69,10 @@ def aggregate(
         callable from reports (m, n) to forecasts (m,).
     clip
         Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
+    weights
+        How much each agent counts, in the shape of the probabilities or one number for each agent. Only their ratios within
+        a question matter, among those who answered; 0 is the same as no answer. For rules with a formula in sums or means;
+        `median`, `trimmed-mean`, designs and callables take none.
 
     Returns
     -------
@@ -71,12 +95,14 @@ def aggregate(
     values = _probabilities(probabilities)
     if len(values) == 0:
         return np.zeros(0)
-    reports = np.atleast_2d(values if clip is None else _clipped(values, clip))
+    low = 0.0 if clip is None else _low_end(clip)
     aggregator = as_aggregator(rule)
-    forecasts = _forecasts(aggregator(reports), usual=answers(reports) > 0)
-    at_odds = contradictory(reports)
-    if isinstance(aggregator, Rule) and at_odds.any():  # rules say 0.5 there; a design or a function says what it says
-        warnings.warn(_contradictions(at_odds), ContradictionWarning, stacklevel=2)
+    if isinstance(aggregator, Rule):
+        forecasts = _by_rule(aggregator, values, low, weights)
+    elif weights is None:
+        forecasts = _by_function(aggregator, values, low)
+    else:
+        raise InputError("weights go with the rules that take them; a design or a callable takes none.")
     return float(forecasts[0]) if values.ndim == 1 else forecasts
 
 
@@ -84,7 +110,7 @@ def aggregate(
 
 
 def _probabilities(probabilities: Any) -> FloatArray:
-    """Check that these are numbers in [0, 1] or NaN, in one row or in a table."""
+    """Check that these are numbers, in one row or in a table."""
     entries = _entries(probabilities)
     if entries.ndim not in (1, 2):
         raise InputError(
@@ -92,11 +118,7 @@ def _probabilities(probabilities: Any) -> FloatArray:
         )
     if entries.shape[-1] == 0:
         raise InputError(f"probabilities must hold at least one number; the shape is {entries.shape}.")
-    values = _numbers(entries)
-    wrong = ~((values >= 0) & (values <= 1) | np.isnan(values))
-    if wrong.any():
-        raise InputError(f"probability must lie in [0, 1]; {_first(values, wrong, 'are out of range')}.")
-    return values
+    return _numbers(entries)
 
 
 def _entries(probabilities: Any) -> npt.NDArray[Any]:
@@ -120,11 +142,78 @@ def _numbers(entries: npt.NDArray[Any]) -> FloatArray:
     return entries.astype(np.float64, copy=False)
 
 
-def _clipped(values: FloatArray, clip: float) -> FloatArray:
+def _check_range(values: FloatArray, part: FloatArray) -> None:
+    """Refuse a part of the values in which something is neither in [0, 1] nor NaN, and count over all of them."""
+    if part.size and part.min() >= 0 and part.max() <= 1:  # NaN fails, and is looked at more closely
+        return
+    if _out_of_range(part).any():
+        raise InputError(
+            f"probability must lie in [0, 1]; {_first(values, _out_of_range(values), 'are out of range')}."
+        )
+
+
+def _out_of_range(values: FloatArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(~((values >= 0) & (values <= 1) | np.isnan(values)))
+
+
+def _low_end(clip: float) -> float:
     low = checks.number("clip", clip)
     if not 0 <= low < 0.5:
         raise InputError(f"clip must lie in [0, 0.5); it is {clip!r}.")
-    return np.clip(values, low, 1 - low)
+    return low
+
+
+def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    """The weights in the shape of the reports."""
+    given = checks.real_array("weights", weights)
+    if given.shape not in (shape, shape[1:]):
+        raise InputError(
+            f"weights must have the shape {shape} of the probabilities or {shape[1:]}, one for each agent; the shape is "
+            f"{given.shape}."
+        )
+    bad = given < 0
+    if bad.any():
+        raise InputError(f"weight must not be negative; {_first(given, bad, 'are')}.")
+    return np.broadcast_to(given, shape)
+
+
+# -------------------------------------------------------------------------------------------------------- in between
+
+
+def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> FloatArray:
+    """What a rule says, in blocks that stay in the cache; one warning for all questions that contradict themselves."""
+    reports = np.atleast_2d(values)
+    by_agent = None if weights is None else _by_agent(weights, reports.shape)
+    forecasts = np.empty(len(reports))
+    at_odds: list[int] = []
+    for block in blocks(reports):
+        part = reports[block]
+        _check_range(values, part)
+        part = np.clip(part, low, 1 - low) if low else part
+        if by_agent is None:
+            said = rule(part)
+        else:
+            part = np.where(by_agent[block] > 0, part, np.nan)
+            said = rule(part, by_agent[block])
+        forecasts[block] = said
+        undecided = np.flatnonzero(said == 0.5)  # what a rule says of a contradiction
+        if undecided.size:
+            at_odds += (block.start + undecided[contradictory(part[undecided])]).tolist()
+    if at_odds:
+        warnings.warn(_contradictions(at_odds, len(reports)), ContradictionWarning, stacklevel=3)
+    return forecasts
+
+
+def _by_function(aggregator: Callable[[Any], Any], values: FloatArray, low: float) -> FloatArray:
+    """What a design or a user's function says of the whole table; of a contradiction it says what it says."""
+    reports = np.atleast_2d(values)
+    if isinstance(getattr(aggregator, "aggregator", aggregator), GridAggregator) and not low:
+        with suppress(InputError):  # the grid looks at each report once and answers with probabilities, or refuses
+            return aggregator(reports)
+    for block in blocks(reports):
+        _check_range(values, reports[block])
+    reports = np.clip(reports, low, 1 - low) if low else reports
+    return _forecasts(aggregator(reports), usual=answers(reports) > 0)
 
 
 # ------------------------------------------------------------------------------------------------------ what goes out
@@ -151,8 +240,8 @@ def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], what: str) -
     return f"{place} is {entries.item(*where)!r} ({wrong.sum()} of {wrong.size} {what})"
 
 
-def _contradictions(at_odds: npt.NDArray[np.bool_]) -> str:
+def _contradictions(at_odds: list[int], rows: int) -> str:
     return (
         "0 and 1 for the same question contradict each other, so that the forecast is 0.5; "
-        f"row {np.argmax(at_odds)} has both ({at_odds.sum()} of {at_odds.size} rows have)."
+        f"row {at_odds[0]} has both ({len(at_odds)} of {rows} rows have)."
     )

@@ -11,11 +11,14 @@ import numpy as np
 from .. import checks, html
 from ..errors import InputError
 from ..wording import counted
+from .rows import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-ROWS_AT_ONCE = 1 << 16
+COMPILED_FROM = 1 << 15
+"""Reports from which on compiled code pays for loading it."""
+
 SHOWN = 1 << 20  # values of a table whose Lipschitz constant is shown, at most
 
 
@@ -69,6 +72,18 @@ class GridAggregator:
             raise InputError(f"this design is for {self.agents} agents; there are {x.shape[1]} reports.")
         if x.ndim != 2:
             raise InputError(f"reports must have the shape (m, {self.agents}); the shape is {x.shape}.")
+        if x.size >= COMPILED_FROM:
+            from .interpolation import interpolate
+
+            forecasts = np.empty(len(x))
+            if interpolate(self.values, x, forecasts):
+                return forecasts
+        self._check(x)
+        parts = [self._interpolate(x[block]) for block in blocks(x)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _check(self, x: NDArray[np.float64]) -> None:
+        """Refuse rows with some answers but not all, and what is no probability."""
         missing = np.isnan(x)
         partly = missing.any(axis=1) & ~missing.all(axis=1)
         if partly.any():
@@ -81,8 +96,6 @@ class GridAggregator:
         if bad.any():
             where = np.argwhere(bad)[0]
             raise InputError(f"report must lie in [0, 1]; reports{checks.place(where)} is {x[tuple(where)]:g}.")
-        parts = [self._interpolate(x[first : first + ROWS_AT_ONCE]) for first in range(0, len(x), ROWS_AT_ONCE)]
-        return np.concatenate(parts) if parts else np.zeros(0)
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: a heat map for two agents, else a line."""

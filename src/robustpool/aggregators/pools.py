@@ -1,144 +1,126 @@
 """The formulas of the rules, one small function each.
 
 Notation: x_1, ..., x_n are the reports on one question, l_i = logit x_i, s = l_1 + ... + l_n, and sigma is the inverse
-of logit. A pool maps reports of shape (m, n) to forecasts of shape (m,); NaN marks an agent who did not answer, so that n
-differs from row to row. Who proposed which formula stands in the catalogue, `robustpool.aggregators.rules.RULES`.
+of logit. A pool maps `Rows` of reports (m, n) to forecasts (m,); an agent may not have answered, so that n differs from row
+to row. Who proposed which formula stands in the catalogue, `robustpool.aggregators.rules.RULES`.
+
+Weights change no formula: each sum over the agents becomes a weighted one, with weights that sum to n.
 
 Pools trust their input: every row has an answer, and no row has both a 0 and a 1. A certain report has l_i = -inf or
 +inf and carries the sum with it: log 0 is meant, and `Rule` keeps numpy silent about it.
 
->>> reports = np.array([[0.9, 0.8, np.nan], [0.2, 0.4, 0.6]])
->>> mean(reports).round(4)
+>>> from robustpool.aggregators.rows import Rows
+>>> rows = Rows(np.array([[0.9, 0.8, np.nan], [0.2, 0.4, 0.6]]))
+>>> mean(rows).round(4)
 array([0.85, 0.4 ])
->>> geometric_odds(reports).round(4)
+>>> geometric_odds(rows).round(4)
 array([0.8571, 0.3865])
->>> product(reports).round(4)
+>>> product(rows).round(4)
 array([0.973, 0.2  ])
 """
 
 from __future__ import annotations
 
-from functools import partial
 from math import log, log1p
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-# ---------------------------------------------------------------------------------------------------------------- rows
-
-
-def answers(reports: FloatArray) -> npt.NDArray[np.intp]:
-    """Count the agents who answered, row by row: the n of every formula below."""
-    return np.asarray(np.count_nonzero(~np.isnan(reports), axis=1))
-
-
-def total(terms: FloatArray) -> FloatArray:
-    """Sum each row over the agents who answered."""
-    return np.asarray(np.nansum(terms, axis=1))
-
-
-def contradictory(reports: FloatArray) -> npt.NDArray[np.bool_]:
-    """Mark the rows in which one agent is certain of 0 and another is certain of 1."""
-    return np.asarray(np.any(reports == 0, axis=1) & np.any(reports == 1, axis=1))
-
-
-def select(reports: FloatArray, rows: npt.NDArray[np.bool_]) -> FloatArray:
-    """The marked rows; the table itself, not copied, if they are all marked."""
-    return reports if rows.all() else reports[rows]
-
+    from .rows import FloatArray, Rows
 
 # ------------------------------------------------------------------------------------------------------------ log-odds
 
 
 def logit(x: FloatArray) -> FloatArray:
-    """log(x / (1 - x)), to full relative accuracy at both ends."""
-    return np.log(x) - np.log1p(-x)
+    """log(x / (1 - x)), to full relative accuracy at both ends: 1 - x is exact from 1/2 on."""
+    return np.asarray(np.log(x / (1 - x)))
 
 
 def sigma(z: FloatArray) -> FloatArray:
     """1 / (1 + exp(-z)), as exp(z) / (1 + exp(z)) where z < 0, so that nothing overflows and small values keep digits."""
-    return np.asarray(np.exp(np.minimum(z, 0)) / (1 + np.exp(-np.abs(z))))
+    odds = np.exp(-np.abs(z))
+    return np.asarray(np.where(z < 0, odds, 1.0) / (1 + odds))
 
 
-def log_odds(reports: FloatArray) -> FloatArray:
+def log_odds(rows: Rows) -> FloatArray:
     """s = sum_i logit x_i."""
-    return total(logit(reports))
+    return rows.total(logit(rows.reports))
 
 
-def logit_mean(reports: FloatArray) -> FloatArray:
+def logit_mean(rows: Rows) -> FloatArray:
     """Logit of the mean report, as log sum x_i - log sum (1 - x_i)."""
-    return np.log(total(reports)) - np.log(total(1 - reports))
+    return np.log(rows.total(rows.reports)) - np.log(rows.total(1 - rows.reports))
 
 
-def logit_root_mean(reports: FloatArray, k: float) -> FloatArray:
+def logit_root_mean(rows: Rows, k: float) -> FloatArray:
     """k logit(mean_i sigma(l_i / k)): from the logit of the mean report (k = 1) to the mean logit (k -> inf).
 
     For k = 2 it is 4 atanh(mean_i tanh(l_i / 4)), in a form that survives |l_i| > 75, where tanh(l_i / 4) rounds to 1.
     """
-    z = logit(reports) / k
-    return k * (np.log(total(sigma(z))) - np.log(total(sigma(-z))))
+    z = logit(rows.reports) / k
+    return k * (np.log(rows.total(sigma(z))) - np.log(rows.total(sigma(-z))))
 
 
 # ------------------------------------------------------------------------------------------- averages of probabilities
 
 
-def mean(reports: FloatArray) -> FloatArray:
+def mean(rows: Rows) -> FloatArray:
     """Average the reports: (x_1 + ... + x_n) / n."""
-    return total(reports) / answers(reports)
+    return rows.mean(rows.reports)
 
 
-def _mean_of_the_middle(reports: FloatArray, k: npt.NDArray[np.intp]) -> FloatArray:
+def _mean_of_the_middle(rows: Rows, k: npt.NDArray[np.intp]) -> FloatArray:
     """Average what remains of each row without its k smallest and its k largest reports; k has shape (m,)."""
-    ordered = np.sort(reports, axis=1)  # NaN comes last
-    rank = np.arange(reports.shape[1])
-    n = answers(reports)
-    kept = (rank >= k[:, None]) & (rank < (n - k)[:, None])
-    return total(np.where(kept, ordered, np.nan)) / (n - 2 * k)
+    if not k.any():
+        return mean(rows)
+    ordered = np.sort(rows.reports, axis=1)  # NaN comes last
+    rank = np.arange(rows.reports.shape[1])
+    kept = (rank >= k[:, None]) & (rank < (rows.n - k)[:, None])
+    return np.asarray(np.where(kept, ordered, 0.0).sum(axis=1) / (rows.n - 2 * k))
 
 
-def median(reports: FloatArray) -> FloatArray:
+def median(rows: Rows) -> FloatArray:
     """Take the middle report, or the mean of the two middle ones."""
-    return _mean_of_the_middle(reports, (answers(reports) - 1) // 2)
+    return _mean_of_the_middle(rows, (rows.n - 1) // 2)
 
 
-def trimmed_mean(reports: FloatArray, share: float) -> FloatArray:
+def trimmed_mean(rows: Rows, share: float) -> FloatArray:
     """Average without the floor(share n) smallest and as many largest reports; at least the median remains."""
-    n = answers(reports)
-    k = np.floor(share * n + 1e-9).astype(np.intp)  # 0.29 * 100 is 28.999999999999996
-    return _mean_of_the_middle(reports, np.minimum(k, (n - 1) // 2))
+    k = np.floor(share * rows.n + 1e-9).astype(np.intp)  # 0.29 * 100 is 28.999999999999996
+    return _mean_of_the_middle(rows, np.minimum(k, (rows.n - 1) // 2))
 
 
-def geometric_mean(reports: FloatArray) -> FloatArray:
+def geometric_mean(rows: Rows) -> FloatArray:
     """(x_1 ... x_n)^(1/n), not normalised: the complements pooled alike do not sum with it to 1."""
-    return np.exp(total(np.log(reports)) / answers(reports))
+    return np.exp(rows.mean(np.log(rows.reports)))
 
 
-def karmarkar(reports: FloatArray, a: float) -> FloatArray:
+def karmarkar(rows: Rows, a: float) -> FloatArray:
     """p^a / (p^a + (1-p)^a) of the mean report p, that is sigma(a logit p)."""
-    return sigma(a * logit_mean(reports))
+    return sigma(a * logit_mean(rows))
 
 
-def beta_pool(reports: FloatArray, a: float) -> FloatArray:
+def beta_pool(rows: Rows, a: float) -> FloatArray:
     """I_p(a, a) of the mean report p, with I the regularised incomplete beta function."""
     from scipy.special import betainc
 
-    return np.asarray(betainc(a, a, mean(reports)), dtype=np.float64)
+    return np.asarray(betainc(a, a, mean(rows)), dtype=np.float64)
 
 
 # ----------------------------------------------------------------------------------------------- functions of log-odds
 
 
-def geometric_odds(reports: FloatArray) -> FloatArray:
+def geometric_odds(rows: Rows) -> FloatArray:
     """sigma(s / n): the geometric mean of the odds."""
-    return extremized_odds(reports, d=1.0)
+    return extremized_odds(rows, d=1.0)
 
 
-def extremized_odds(reports: FloatArray, d: float) -> FloatArray:
+def extremized_odds(rows: Rows, d: float) -> FloatArray:
     """sigma(d s / n): the geometric mean of the odds, to the power d."""
-    return sigma(d * (log_odds(reports) / answers(reports)))
+    return sigma(d * (log_odds(rows) / rows.n))
 
 
 def neyman_factor(n: npt.NDArray[np.intp]) -> FloatArray:
@@ -146,21 +128,20 @@ def neyman_factor(n: npt.NDArray[np.intp]) -> FloatArray:
     return np.asarray(n * (np.sqrt(3 * n**2 - 3 * n + 1) - 2) / (n**2 - n - 1))
 
 
-def neyman_odds(reports: FloatArray) -> FloatArray:
+def neyman_odds(rows: Rows) -> FloatArray:
     """sigma(d(n) s / n) with Neyman and Roughgarden's factor d(n)."""
-    n = answers(reports)
-    return sigma(neyman_factor(n) * (log_odds(reports) / n))
+    return sigma(neyman_factor(rows.n) * (log_odds(rows) / rows.n))
 
 
-def scaled_log_odds(reports: FloatArray, alpha: float) -> FloatArray:
+def scaled_log_odds(rows: Rows, alpha: float) -> FloatArray:
     """sigma(alpha s)."""
-    return sigma(alpha * log_odds(reports))
+    return sigma(alpha * log_odds(rows))
 
 
 # --------------------------------------------------------------------- conditionally independent agents, given a prior
 
 
-def _given_prior(reports: FloatArray, logit_prior: FloatArray | float) -> FloatArray:
+def _given_prior(rows: Rows, logit_prior: FloatArray | float) -> FloatArray:
     """sigma(s - (n-1) logit mu): the posterior of n conditionally independent agents who share the prior mu.
 
     Summed as the prior's log-odds and what each agent adds to them, which keeps the digits of unanimous reports.
@@ -168,32 +149,33 @@ def _given_prior(reports: FloatArray, logit_prior: FloatArray | float) -> FloatA
     (A positive double has |logit| < 1000.)
     """
     prior = np.clip(logit_prior, -1000, 1000)
-    return sigma(prior + total(logit(reports) - prior[..., None]))
+    return sigma(prior + rows.total(logit(rows.reports) - prior[..., None]))
 
 
-def product(reports: FloatArray) -> FloatArray:
+def product(rows: Rows) -> FloatArray:
     """sigma(s) = x_1 ... x_n / (x_1 ... x_n + (1-x_1) ... (1-x_n)): the prior is 1/2."""
-    return _given_prior(reports, 0.0)
+    return _given_prior(rows, 0.0)
 
 
-def bordley(reports: FloatArray, prior: float) -> FloatArray:
+def bordley(rows: Rows, prior: float) -> FloatArray:
     """sigma(s - (n-1) logit mu): the prior mu is known."""
-    return _given_prior(reports, log(prior) - log1p(-prior))
+    return _given_prior(rows, log(prior) - log1p(-prior))
 
 
-def average_prior(reports: FloatArray) -> FloatArray:
+def average_prior(rows: Rows) -> FloatArray:
     """sigma(s - (n-1) logit mean_i x_i): the prior is taken to be the mean report."""
-    return _given_prior(reports, logit_mean(reports))
+    return _given_prior(rows, logit_mean(rows))
 
 
-def arieli_tuned(reports: FloatArray) -> FloatArray:
-    """sigma(s - logit ep) for two agents, with ep = 0.49 (x_1 + x_2), plus 0.02 where x_1 + x_2 > 1.
+def arieli_tuned(rows: Rows) -> FloatArray:
+    """sigma(s - (n-1) logit ep) with ep = 0.98 mean_i x_i, plus 0.02 where the mean is above 1/2.
 
-    The rule jumps at x_1 + x_2 = 1, where it says 0.51 as printed in [Guo2024, Table 1]; its mirror image says 0.49.
+    Published for two agents; with more, the prior is estimated from their mean in the same way. The rule jumps where the
+    mean is 1/2: for x_1 + x_2 = 1 it says 0.51 as printed in [Guo2024, Table 1]; its mirror image says 0.49.
     """
-    yes, no = total(reports), total(1 - reports)
-    upper = yes > 1
-    return _given_prior(reports, np.log(0.49 * yes + 0.02 * upper) - np.log(0.49 * no + 0.02 * ~upper))
+    yes, no = rows.total(rows.reports), rows.total(1 - rows.reports)
+    upper, share = yes > rows.n / 2, 0.98 / rows.n
+    return _given_prior(rows, np.log(share * yes + 0.02 * upper) - np.log(share * no + 0.02 * ~upper))
 
 
 # ------------------------------------------------------------------------------------------------------------- minimax
@@ -201,7 +183,7 @@ def arieli_tuned(reports: FloatArray) -> FloatArray:
 ALPHA_3 = 0.2938321819  # the slope at s = 0 of any rule for three agents that attains the lower bound
 
 
-def minimax(reports: FloatArray, b: float) -> FloatArray:
+def minimax(rows: Rows, b: float) -> FloatArray:
     """The rule of small worst-case regret for each n: conditionally independent agents, unknown prior, square loss.
 
     n = 1      f = x_1
@@ -216,32 +198,30 @@ def minimax(reports: FloatArray, b: float) -> FloatArray:
     worst cases found are 0.0616, 0.0744, 0.087, 0.111 and 0.191 for n = 4, 5, 6, 10 and 50.
     From n = 6 on unanimous reports are kept; the factor 1.04 would pull them to 1/2, and past it from n = 27 on.
     """
-    n = answers(reports)
-    forecasts = np.empty(len(reports))
-    for rows, pool in (
-        (n == 1, mean),
-        (n == 2, partial(_minimax_2, b=b)),
-        (n == 3, _minimax_3),
-        ((n == 4) | (n == 5), _minimax_4),
-        (n >= 6, _minimax_6),
-    ):
-        forecasts[rows] = pool(select(reports, rows))
+    forecasts = np.empty(len(rows))
+    for n, these, part in rows.by_answers():
+        if n == 1:
+            forecasts[these] = mean(part)
+        elif n == 2:
+            forecasts[these] = _minimax_2(part, b)
+        else:
+            forecasts[these] = (_minimax_3 if n == 3 else _minimax_4 if n <= 5 else _minimax_6)(part)
     return forecasts
 
 
-def _minimax_2(reports: FloatArray, b: float) -> FloatArray:
-    s = log_odds(reports)
+def _minimax_2(rows: Rows, b: float) -> FloatArray:
+    s = log_odds(rows)
     return sigma(s * (1 / 2 + b * np.tanh(s / 4) ** 2))
 
 
-def _minimax_3(reports: FloatArray) -> FloatArray:
-    s = log_odds(reports)
+def _minimax_3(rows: Rows) -> FloatArray:
+    s = log_odds(rows)
     return sigma(s * (ALPHA_3 + 0.2 * np.tanh(s / 3) ** 2))
 
 
-def _minimax_4(reports: FloatArray) -> FloatArray:
-    return _given_prior(reports, 1.04 * logit_root_mean(reports, k=2))
+def _minimax_4(rows: Rows) -> FloatArray:
+    return _given_prior(rows, 1.04 * logit_root_mean(rows, k=2))
 
 
-def _minimax_6(reports: FloatArray) -> FloatArray:
-    return _given_prior(reports, logit_root_mean(reports, k=3))
+def _minimax_6(rows: Rows) -> FloatArray:
+    return _given_prior(rows, logit_root_mean(rows, k=3))

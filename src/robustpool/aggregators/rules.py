@@ -24,7 +24,7 @@ from .. import html
 from ..errors import InputError
 from ..wording import between, outward
 from . import pools
-from .pools import FloatArray
+from .rows import FloatArray, Rows, answers, blocks, contradictory
 
 Pool: TypeAlias = Callable[..., FloatArray]
 
@@ -48,22 +48,34 @@ class Rule:
     name: str  # the canonical text: `get_rule(name)` gives this rule again
     formula: str
     source: str
-    agents: int | None  # how many answers a row must have; None: any number
+    takes_weights: bool
     parameters: Mapping[str, float] = field(hash=False)
     pool: Pool = field(repr=False)
 
-    def __call__(self, reports: npt.ArrayLike) -> FloatArray:
-        """Pool each row of reports: (m, n) -> (m,)."""
-        table = np.asarray(reports, dtype=np.float64, order="F")  # columns of agents: sums over them are fast
+    def __call__(self, reports: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
+        """Pool each row of reports: (m, n) -> (m,); weights of the agents, (n,) or (m, n), are positive."""
+        table = np.asarray(reports, dtype=np.float64)
         if table.ndim != 2:
             raise InputError(f"reports must have the shape (questions, agents); the shape is {table.shape}.")
-        n = pools.answers(table)
-        self._check_agents(n)
-        contradictory = pools.contradictory(table)
-        usual = (n > 0) & ~contradictory
-        forecasts = np.where(contradictory, 0.5, np.nan)
+        if weights is not None and not self.takes_weights:
+            raise InputError(f"rule {self.name} takes no weights.")
+        by_agent = None if weights is None else np.broadcast_to(np.asarray(weights, dtype=np.float64), table.shape)
+        forecasts = np.empty(len(table))
         with np.errstate(divide="ignore", over="ignore"):  # log 0 = -inf and d s = inf are what the formulas mean
-            forecasts[usual] = self.pool(pools.select(table, usual), **self.parameters)
+            for block in blocks(table):
+                forecasts[block] = self._pooled(table[block], None if by_agent is None else by_agent[block])
+        return forecasts
+
+    def _pooled(self, block: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Pool rows that fit into the cache; in most blocks nobody is missing and nobody is certain."""
+        if block.size and block.min() > 0 and block.max() < 1:  # NaN fails
+            columns = np.asfortranarray(block)  # sums over the agents are fast
+            return self.pool(Rows(columns, weights, complete=True), **self.parameters)
+        at_odds = contradictory(block)
+        usual = (answers(block) > 0) & ~at_odds
+        forecasts = np.where(at_odds, 0.5, np.nan)
+        rows = Rows(np.asfortranarray(block[usual]), None if weights is None else weights[usual])
+        forecasts[usual] = self.pool(rows, **self.parameters)
         return forecasts
 
     def _repr_html_(self) -> html.Html:
@@ -72,22 +84,9 @@ class Rule:
         if self.parameters:
             given = ", ".join(f"{key} = {value:g}" for key, value in self.parameters.items())
             said.insert(1, ("parameters", given))
-        picture = []
-        if self.agents in (None, 2):
-            x = html.reports_grid()
-            picture = [html.heatmap(self(x.reshape(-1, 2)).reshape(x.shape[:2]))]
-        return html.card(f"Rule {self.name}", html.facts(said), *picture)
-
-    def _check_agents(self, n: npt.NDArray[np.intp]) -> None:
-        if self.agents is None:
-            return
-        other = (n > 0) & (n != self.agents)
-        if other.any():
-            row = int(np.argmax(other))
-            raise InputError(
-                f"rule {self.name} is defined for {self.agents} answers a row; "
-                f"row {row} has {n[row]} ({other.sum()} of {n.size} rows have another number)."
-            )
+        x = html.reports_grid()
+        picture = html.heatmap(self(x.reshape(-1, 2)).reshape(x.shape[:2]))
+        return html.card(f"Rule {self.name}", html.facts(said), picture)
 
 
 def _worst_case_text(name: str) -> str:
@@ -135,7 +134,7 @@ class Definition:
     formula: str
     source: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
-    agents: int | None = None
+    takes_weights: bool = True
 
 
 def _positive(default: float) -> Parameter:
@@ -159,12 +158,14 @@ RULES: Mapping[str, Definition] = {
         pools.median,
         "f = median x",
         "[Baron2014]",
+        takes_weights=False,
     ),
     "trimmed-mean": Definition(
         pools.trimmed_mean,
         "f = mean x without the floor(share n) smallest and as many largest reports",
         "Jose and Winkler, International Journal of Forecasting 24 (2008); default share: 10 % a side",
         {"share": Parameter(0, 0.5, "[)", default=0.1)},
+        takes_weights=False,
     ),
     "geometric-mean": Definition(
         pools.geometric_mean,
@@ -217,9 +218,8 @@ RULES: Mapping[str, Definition] = {
     ),
     "arieli-tuned": Definition(
         pools.arieli_tuned,
-        "f = sigma(s - logit ep), ep = 0.49 (x_1 + x_2), plus 0.02 where x_1 + x_2 > 1",
-        "[Arieli2018]; [Guo2024, Table 1], state of the art",
-        agents=2,
+        "f = sigma(s - (n-1) logit ep), ep = 0.98 mean x, plus 0.02 where mean x > 1/2",
+        "[Arieli2018]; [Guo2024, Table 1], state of the art for n = 2; for more, the same estimate of the prior",
     ),
     "log-odds": Definition(
         pools.scaled_log_odds,
@@ -249,7 +249,7 @@ def get_rule(name: str) -> Rule:
         name=_canonical(stem.strip(), definition.parameters, parameters),
         formula=definition.formula,
         source=definition.source,
-        agents=definition.agents,
+        takes_weights=definition.takes_weights,
         parameters=parameters,
         pool=definition.pool,
     )

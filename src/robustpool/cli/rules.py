@@ -34,7 +34,7 @@ def rules(as_json: JsonFlag = False) -> None:
             {
                 "name": name,
                 "parameters": parameters,
-                "agents": rule.agents,
+                "takes_weights": rule.takes_weights,
                 "formula": rule.formula,
                 "source": rule.source,
                 "regret": worst["upper"] if worst["proved"] else worst["found"],

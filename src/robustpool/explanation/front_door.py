@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.design import AnyAggregator, Design, is_design_file, load_design
-from ..aggregators.pools import FloatArray, contradictory
+from ..aggregators.rows import FloatArray, contradictory
 from ..aggregators.rules import RULES, WORST_CASES, Rule, get_rule
 from ..errors import InputError
 from ..forecasts import aggregate
@@ -153,7 +153,7 @@ def _command(known: KnownRange, x: FloatArray) -> str | None:
 
 
 def _sayings(x: FloatArray, chosen: str | None, clip: float | None) -> tuple[Saying, ...]:
-    """What every rule says that takes so many agents and has its parameters by default; the one with a name is chosen.
+    """What every rule says that has its parameters by default; the one with a name is chosen.
 
     The smaller the worst case the earlier; where none is on record, from the lowest forecast to the highest.
     """
@@ -161,7 +161,7 @@ def _sayings(x: FloatArray, chosen: str | None, clip: float | None) -> tuple[Say
     sayings = []
     for name, definition in RULES.items():
         complete = all(parameter.default is not None for parameter in definition.parameters.values())
-        if complete and definition.agents in (None, x.size):
+        if complete:
             worst = known.get(name) or {"found": None, "proved": False}
             regret = worst["upper"] if worst["proved"] else worst["found"]
             forecast = float(get_rule(name)(x[None])[0])

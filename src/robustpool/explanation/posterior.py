@@ -14,10 +14,15 @@ strictly between 0 and 1; a report of 0 or 1 decides, whatever the prior; one ag
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..aggregators.pools import FloatArray, logit, sigma
+from ..aggregators.pools import logit, sigma
 from ..structures.binary_structure import omniscient_posterior
+
+if TYPE_CHECKING:
+    from ..aggregators.rows import FloatArray
 
 
 def base_rate_matters(x: FloatArray) -> bool:

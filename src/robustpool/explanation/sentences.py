@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..aggregators.design import Design
-from ..aggregators.pools import FloatArray, contradictory
+from ..aggregators.rows import FloatArray, contradictory
 from ..aggregators.rules import Rule
 from ..certificates.kinds import can_be_certified
 from ..wording import between, interval_end, outward, percent, shown

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import checks, html
 from ..aggregators import pools
+from ..aggregators.rows import Rows, contradictory
 from ..errors import InputError
 from ..numerics import safe_divide
 from .information_structure import InformationStructure
@@ -198,10 +199,10 @@ def omniscient_posterior(prior: float, reports: ArrayLike) -> NDArray[np.float64
     mu, x = checks.open_unit("prior", prior), checks.unit_array("reports", reports)
     if x.ndim != 2 or x.shape[1] == 0:
         raise InputError(f"reports must have the shape (profiles, agents); the shape is {x.shape}.")
-    contradictory = pools.contradictory(x)
+    at_odds = contradictory(x)
     with np.errstate(divide="ignore"):  # log 0 = -inf is the limit that is meant
-        decided = pools.bordley(np.where(contradictory[:, None], 0.5, x), mu)
-    return np.where(contradictory, 0.5, decided)
+        decided = pools.bordley(Rows(np.where(at_odds[:, None], 0.5, x)), mu)
+    return np.where(at_odds, 0.5, decided)
 
 
 def independent_masses(priors: NDArray[np.float64], reports: NDArray[np.float64]) -> NDArray[np.float64]:
