@@ -456,7 +456,11 @@ def test_the_gallery_runs(script: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_there_is_a_gallery() -> None:
-    assert [path.stem for path in GALLERY] == ["plot_from_zero_to_a_robust_aggregator", "plot_the_papers_section_7"]
+    assert [path.stem for path in GALLERY] == [
+        "plot_from_zero_to_a_robust_aggregator",
+        "plot_the_papers_section_7",
+        "plot_two_classifiers_one_probability",
+    ]
 
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from .errors import RobustpoolError as RobustpoolError
     from .errors import SolverError as SolverError
     from .errors import UnsupportedError as UnsupportedError
+    from .estimator import RobustPool as RobustPool
+    from .estimator import RobustVotingClassifier as RobustVotingClassifier
+    from .evaluation.comparison import compare as compare
+    from .evaluation.recalibration import recalibrate as recalibrate
+    from .evaluation.records import Comparison as Comparison
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
     from .forecasts import ContradictionWarning as ContradictionWarning
@@ -52,6 +57,13 @@ if TYPE_CHECKING:
     from .structures.finite import FiniteFamily as FiniteFamily
     from .structures.information_structure import InformationStructure as InformationStructure
     from .structures.random_families import random_family as random_family
+    from .tables.pooled import PooledTable as PooledTable
+    from .tables.pooling import aggregate_table as aggregate_table
+    from .tables.reading import read_forecasts as read_forecasts
+    from .tables.recency import weigh_by_age as weigh_by_age
+    from .tables.records import ForecastTable as ForecastTable
+    from .tables.rejecting import RowsLeftOutWarning as RowsLeftOutWarning
+    from .tables.rejecting import summary_lines as summary_lines
     from .verification.verify import Verification as Verification
     from .verification.verify import verify as verify
 
@@ -66,6 +78,10 @@ _HOMES = {
     "certificates.certificate": ("Certificate",),
     "certificates.front_door": ("certification", "certify"),
     "errors": ("InputError", "RobustpoolError", "SolverError", "UnsupportedError"),
+    "estimator": ("RobustPool", "RobustVotingClassifier"),
+    "evaluation.comparison": ("compare",),
+    "evaluation.recalibration": ("recalibrate",),
+    "evaluation.records": ("Comparison",),
     "explanation": ("Explanation", "explain"),
     "forecasts": ("ContradictionWarning", "aggregate"),
     "game.losses": ("ConvexLoss",),
@@ -80,11 +96,17 @@ _HOMES = {
     "structures.finite": ("FiniteFamily",),
     "structures.information_structure": ("InformationStructure",),
     "structures.random_families": ("random_family",),
+    "tables.pooled": ("PooledTable",),
+    "tables.pooling": ("aggregate_table",),
+    "tables.reading": ("read_forecasts",),
+    "tables.recency": ("weigh_by_age",),
+    "tables.records": ("ForecastTable",),
+    "tables.rejecting": ("RowsLeftOutWarning", "summary_lines"),
     "verification.verify": ("Verification", "verify"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *(name for name in _HOME if _HOME[name] != "estimator")]  # noqa: PLE0604  # scikit-learn is an extra
 
 
 def __getattr__(name: str) -> Any:

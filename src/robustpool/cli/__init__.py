@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 
 def main() -> None:
@@ -44,15 +44,16 @@ def _run_app() -> None:
         0
     ]  # click's ClickException, which newer typers carry inside
     try:
-        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
     except typer.Exit as stop:
-        if stop.exit_code == 130:  # newer typers make this of Ctrl-C
-            raise KeyboardInterrupt from None
-        sys.exit(stop.exit_code)
+        status = stop.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
     except wrong_usage as error:
         _fail(_sentence(error), 2)
+    if status == 130:  # newer typers make this of Ctrl-C
+        raise KeyboardInterrupt
+    sys.exit(status)
 
 
 def _sentence(error: Exception) -> str:
@@ -64,6 +65,6 @@ def _sentence(error: Exception) -> str:
     return message
 
 
-def _fail(sentence: str, status: int) -> None:
+def _fail(sentence: str, status: int) -> NoReturn:
     print(f"robustpool: {sentence}", file=sys.stderr)  # noqa: T201
     sys.exit(status)

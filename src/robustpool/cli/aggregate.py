@@ -1,19 +1,22 @@
-"""``robustpool aggregate``: combine a few numbers, and say why."""
+"""``robustpool aggregate``: combine a few numbers and say why, or combine a table of forecasts."""
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003 (typer looks at the types)
 from typing import Annotated
 
 import typer
 
 from ..errors import InputError
+from .aggregate_file import FileOptions, looks_like_file, only_file, pooled_file
 from .pooling import explained, pooled
 from .render import JsonFlag, show
 
 
 def aggregate(
     reports: Annotated[
-        list[str], typer.Argument(help="The forecasters' probabilities, such as 0.7 0.6.", show_default=False)
+        list[str],
+        typer.Argument(help="The forecasters' probabilities, such as 0.7 0.6, or one file.", show_default=False),
     ],
     rule: Annotated[
         str, typer.Option("--rule", "-r", help="A rule (see `robustpool rules`) or a design file.")
@@ -26,9 +29,47 @@ def aggregate(
         tuple[float, float] | None,
         typer.Option(metavar="LO HI", help="With --explain: the base rate is between LO and HI.", show_default=False),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="With a file: where the forecasts go, .csv or .parquet.", show_default=False),
+    ] = None,
+    percent: Annotated[bool, typer.Option("--percent", help="With a file: its probabilities are percentages.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With a file: a row that cannot be used is an error.")
+    ] = False,
+    layout: Annotated[
+        str, typer.Option(help="With a file: long (one answer a row), wide (one forecaster a column) or auto.")
+    ] = "auto",
+    format: Annotated[
+        str, typer.Option(help="With a file: robustpool, metaculus, gjp, iqisa, hubverse or auto.")
+    ] = "auto",
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME", help="With a file: what a column is, such as probability=p.", show_default=False
+        ),
+    ] = None,
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DAYS", help="With a file: an answer DAYS older than the newest counts half.", show_default=False
+        ),
+    ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With a file: only answers until then.", show_default=False)
+    ] = None,
+    recalibrate: Annotated[
+        str | None,
+        typer.Option(
+            help="With a file that has outcomes: slope, platt or isotonic, before combining.", show_default=False
+        ),
+    ] = None,
+    per_forecaster: Annotated[
+        bool, typer.Option("--per-forecaster", help="With --recalibrate: each forecaster alone.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Combine probabilities for one event into one.
+    """Combine probabilities for one event into one, or a table of them into one for each question.
 
     Fractions such as 1/3 are numbers too. For a design whose reports are vectors (more than two states, or higher-order
     reports) write each with commas; for a design on decisions, the name of the state.
@@ -37,6 +78,10 @@ def aggregate(
     agree, and what the forecast can cost if the evidence is independent. --prior-range LO HI adds what it would change
     to know that the base rate lies there.
 
+    A file is CSV (comma, semicolon or tab; gzipped or not) or Parquet: long, with the columns question_id, forecaster_id,
+    probability and perhaps outcome, timestamp, weight and cluster, or wide, with one column for each forecaster. Of several
+    answers the last one counts. Rows that cannot be used are left out, and standard error says which and why.
+
     \b
     Examples:
       robustpool aggregate 0.7 0.6
@@ -44,8 +89,19 @@ def aggregate(
       robustpool aggregate 0.7 0.6 --explain --prior-range 0.05 0.2
       robustpool aggregate 0.7 0.6 0.8 --rule extremized-odds:d=1.5
       robustpool aggregate 0.5 0.5 --rule weather.json
+      robustpool aggregate forecasts.csv -o pooled.csv
+      robustpool aggregate forecasts.csv --percent --column probability=p --half-life 30 -o pooled.parquet
     """
-    if explain:
+    options = FileOptions(
+        out, percent, strict, layout, format, column or [], half_life, as_of, recalibrate, per_forecaster
+    )
+    if any(map(looks_like_file, reports)):
+        if explain or prior_range is not None:
+            raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
+        data, lines = pooled_file(only_file(reports), rule, clip, options, as_json=as_json)
+    elif (option := options.given()) is not None:
+        raise InputError(f"{option} goes with a file; {reports[0]!r} is none.")
+    elif explain:
         data, lines = explained(reports, rule, clip, prior_range)
     elif prior_range is None:
         data, lines = pooled(reports, rule, clip)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, certify, curve, design, plan, random_family, reproduce, rules, verify, worst_case
+from . import aggregate, certify, compare, curve, design, plan, random_family, reproduce, rules, verify, worst_case
 
 app = typer.Typer(
     name="robustpool",
@@ -40,6 +40,7 @@ app.command("design")(design.design)
 app.command("worst-case")(worst_case.worst_case)
 app.command("certify")(certify.certify)
 app.command("verify")(verify.verify)
+app.command("compare")(compare.compare)
 app.command("plan")(plan.plan)
 app.command("reproduce")(reproduce.reproduce)
 app.command("lipschitz-curve")(curve.lipschitz_curve)

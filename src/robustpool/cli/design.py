@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..wording import counted, outward
-from .options import independent_family
+from .options import check_report, independent_family
 from .progress import progress_bar
 from .render import JsonFlag, show
 
@@ -199,15 +199,10 @@ def _writable(out: str, family: str | None) -> None:
 def _report_writable(report: str, out: str) -> None:
     """Say that the report cannot be written, or had better not be, before the work is done."""
     from ..errors import InputError
-    from ..files import check_writable, refuse_foreign
 
-    target = Path(report)
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--report must name an HTML file; it is {report!r}.")
-    if target.resolve() == Path(out).resolve():
+    check_report(report)
+    if Path(report).resolve() == Path(out).resolve():
         raise InputError(f"--report and --out must be two files; both are {report!r}.")
-    check_writable(report)
-    refuse_foreign("--report", report, "<!doctype html", "an HTML page")
 
 
 def _write_report(out: str, report: str) -> None:

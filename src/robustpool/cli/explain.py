@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from dataclasses import asdict
 from itertools import pairwise
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ..wording import outward, percent, shown
+from .terminal import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,12 +55,7 @@ def as_lines(why: Explanation, width: int, *, braille: bool) -> list[str]:
         if why.prior_range.command is not None:
             lines.append(f"    {why.prior_range.command}")
     lines += ["", "In words to repeat", " ".join(why.closing)]
-    return [part for line in lines for part in _wrapped(line, width)]
-
-
-def terminal_width() -> int:
-    """The columns of the terminal, or COLUMNS, or 80; between 40 and 120."""
-    return min(max(shutil.get_terminal_size().columns, 40), 120)
+    return [part for line in lines for part in wrapped(line, width)]
 
 
 def takes_braille() -> bool:
@@ -71,13 +65,6 @@ def takes_braille() -> bool:
     except UnicodeEncodeError:
         return False
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    """A sentence over several lines; what is indented stays as it is."""
-    if line.startswith(" ") or len(line) <= width:
-        return [line]
-    return wrap(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 # -------------------------------------------------------------------------------------------------------------- tables

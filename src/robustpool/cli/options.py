@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,3 +36,14 @@ def independent_family(
     count = own.get("agents", 2) if agents is None else agents
     low, high = own.get("prior_range", (0.0, 1.0)) if prior_range is None else prior_range
     return ConditionallyIndependent(count, None, None, (low, high))
+
+
+def check_report(report: str) -> None:
+    """Say that a report cannot be written to a file, or had better not be, before the work is done."""
+    from ..errors import InputError
+    from ..files import check_writable, refuse_foreign
+
+    if Path(report).suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--report must name an HTML file; it is {report!r}.")
+    check_writable(report)
+    refuse_foreign("--report", report, "<!doctype html", "an HTML page")

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..aggregators.design import Design
 
 
+NUMERALS = frozenset("0123456789.,/%eE+-")
+"""What a number is written with; a name with another character may be a file."""
+
+
 def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str, Any], list[str]]:
     """The forecast as data and as lines."""
     from ..aggregators.design import is_design_file
@@ -34,7 +38,8 @@ def explained(
     """The forecast and its reasons as data and as lines."""
     from ..aggregators.design import is_design_file
     from ..explanation import explain
-    from .explain import as_data, as_lines, takes_braille, terminal_width
+    from .explain import as_data, as_lines, takes_braille
+    from .terminal import terminal_width
 
     if is_design_file(rule):
         numbers = _design_numbers(reports, _own_design(rule, clip))
@@ -56,7 +61,7 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
             as_json = True
         elif word in ("--rule", "-r"):
             rule = next(rest, "")
-        elif word[:1].isdigit() or word[:1] == ".":
+        elif word[:1] in "0123456789." and NUMERALS.issuperset(word):
             reports.append(word)
         else:
             return None

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.progress import ProgressColumn
 
@@ -55,3 +55,20 @@ def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: 
     finally:
         if bar.live.is_started:  # stopping a bar that never showed would print an empty line
             bar.stop()
+
+
+@contextmanager
+def share_bar(patience: float = PATIENCE) -> Iterator[Callable[[str, float], None]]:
+    """What is being done, and how far it is, from 0 to 1."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn())
+    with progress_bar(*columns, patience=patience, total=1.0) as show_bar:
+        doing = ""
+
+        def tell(what: str, share: float) -> None:
+            nonlocal doing
+            news, doing = what != doing, what
+            show_bar(what if news else f"{what}: {share:.0%}", news=news, description=what, completed=share)
+
+        yield tell

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ..wording import between
-from .progress import progress_bar
+from .progress import share_bar
 from .render import JsonFlag, show
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def reproduce(
@@ -39,7 +35,7 @@ def reproduce(
     from ..reproduction.run import reproduce as run
     from ..reproduction.settings import FULL, QUICK
 
-    with _bar() as tell:
+    with share_bar(patience=0.0) as tell:
         result = run(what, out, settings=QUICK if quick else FULL, tell=tell)
     judged = result.claims
     data: dict[str, Any] = {
@@ -71,20 +67,3 @@ def reproduce(
 
 def _published(number: float | None) -> str:
     return "published " + ("  -   " if number is None else f"{number:.4f}")
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[str, float], None]]:
-    """What is being done and how far it is."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn())
-    with progress_bar(*columns, patience=0.0, total=1.0) as show_bar:
-        doing = ""
-
-        def tell(what: str, share: float) -> None:
-            nonlocal doing
-            news, doing = what != doing, what
-            show_bar(what if news else f"{what}: {share:.0%}", news=news, description=what, completed=share)
-
-        yield tell

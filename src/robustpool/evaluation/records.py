@@ -99,3 +99,4 @@ class Comparison:
     unscored: dict[str, str]  # rules that could not be scored, and why
     advice: tuple[str, ...]  # sentences
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
+    notes: tuple[str, ...] = ()  # what was done to the data that a reader might not expect

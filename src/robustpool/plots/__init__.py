@@ -9,6 +9,7 @@ from .coupling import draw_coupling
 from .heatmaps import draw_aggregator, draw_difference, draw_report_distribution, draw_weakness
 from .losses import draw_losses
 from .posterior import draw_areas, draw_posterior_by_prior, draw_posterior_by_reports
+from .scores import draw_differences, draw_pairs, draw_reliability
 from .style import colour_bar, new_figure, png, title
 
 __all__ = [
@@ -18,9 +19,12 @@ __all__ = [
     "draw_convergence",
     "draw_coupling",
     "draw_difference",
+    "draw_differences",
     "draw_losses",
+    "draw_pairs",
     "draw_posterior_by_prior",
     "draw_posterior_by_reports",
+    "draw_reliability",
     "draw_report_distribution",
     "draw_value_by_lipschitz",
     "draw_weakness",

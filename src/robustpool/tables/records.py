@@ -6,7 +6,6 @@ each answer, ordered by question, with the numbers of question and forecaster in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,8 @@ from ..checks import frozen
 from ..errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
@@ -54,6 +55,25 @@ class Rejections:
         return sum(self.counts.values())
 
 
+@dataclass(frozen=True)
+class Tally:
+    """What became of the rows of a source that were not rejected, but are no answers of the table either."""
+
+    entries: int = 0  # rows of a long source, cells of a wide one
+    missing: int = 0  # without a probability
+    duplicates: int = 0  # the same answer again
+    replaced: int = 0  # another answer further down, and no time to tell which is later: the last one counts
+    superseded: int = 0  # the forecaster answered again later
+    later: int = 0  # after the time that was asked for
+    complements: int = 0  # of formats with a row for each option: the probability of no
+    ignored: tuple[str, ...] = ()  # columns that were not used
+
+    @property
+    def left_out(self) -> int:
+        """How many entries are no answers of the table, without being rejected."""
+        return self.missing + self.duplicates + self.replaced + self.superseded + self.later + self.complements
+
+
 @dataclass(frozen=True, eq=False)
 class ForecastTable:
     """Answers as columns. Rows are ordered by question; those of question q are ``offsets[q]`` to ``offsets[q + 1]``.
@@ -82,6 +102,7 @@ class ForecastTable:
     timestamp: FloatArray | None = None  # (rows,), seconds since 1970, UTC
     cluster: IntArray | None = None  # (questions,): questions of one cluster are not independent of each other
     rejected: Rejections = field(default_factory=Rejections)
+    tally: Tally = field(default_factory=Tally)
     offsets: IntArray = field(init=False, repr=False)  # (questions + 1,)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,171 @@
+"""``robustpool aggregate FILE``: combine a table of forecasts into one forecast a question."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..wording import counted
+from .pooling import NUMERALS
+from .progress import share_bar
+from .tables import named_columns, rejected_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..tables.pooled import PooledTable
+
+SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ".gz", ".parquet", ".pq", ".xlsx", ".xls"}
+"""Names that end so are meant as files; what the file is, its content tells."""
+
+RECALIBRATIONS = ("slope", "platt", "isotonic")
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """The options that go with a file and not with numbers."""
+
+    out: Path | None = None
+    percent: bool = False
+    strict: bool = False
+    layout: str = "auto"
+    format: str = "auto"
+    columns: list[str] = field(default_factory=list)
+    half_life: float | None = None
+    as_of: str | None = None
+    recalibrate: str | None = None
+    per_forecaster: bool = False
+
+    def given(self) -> str | None:
+        """The first of them that was given, as the user writes it."""
+        plain = FileOptions()
+        names = {"out": "--out", "columns": "--column", "half_life": "--half-life", "as_of": "--as-of"}
+        names["per_forecaster"] = "--per-forecaster"
+        changed = [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(plain, name)]
+        return names.get(changed[0], f"--{changed[0]}") if changed else None
+
+
+def looks_like_file(text: str) -> bool:
+    """Whether an argument is meant as a file and not as a number.
+
+    >>> looks_like_file("forecasts.csv"), looks_like_file("0.7"), looks_like_file("1/3")
+    (True, False, False)
+    """
+    return Path(text).suffix.lower() in SUFFIXES or (not NUMERALS.issuperset(text) and Path(text).is_file())
+
+
+def only_file(arguments: list[str]) -> str:
+    """The file, if it is the only argument."""
+    if len(arguments) == 1:
+        return arguments[0]
+    other = next((text for text in arguments if text.startswith("-")), None)
+    if other is not None:
+        raise InputError(f"there is no option {other!r}; `robustpool aggregate --help` lists them.")
+    raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(arguments)!r}.")
+
+
+def pooled_file(
+    file: str, rule: str, clip: float | None, options: FileOptions, *, as_json: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Combine a file, write the result or return it as lines; what was left out goes to standard error."""
+    from ..files import check_writable
+    from ..tables.pooled import suffix_of
+    from ..tables.rejecting import summary_lines
+
+    columns = named_columns(options.columns)
+    if options.per_forecaster and options.recalibrate is None:
+        raise InputError("--per-forecaster goes with --recalibrate; there is none.")
+    if options.out is not None:
+        if options.out.exists() and Path(file).exists() and options.out.samefile(file):
+            raise InputError(f"--out must be another file than the input; both are {file!r}.")
+        suffix_of(options.out)
+        check_writable(options.out)
+    with _on_standard_error(), share_bar() as tell:
+        how = {
+            "layout": options.layout,
+            "format": options.format,
+            "columns": columns,
+            "percent": options.percent,
+            "strict": options.strict,
+            "as_of": options.as_of,
+            "progress": lambda done, size: tell(f"reading {Path(file).name}", done / max(size, 1)),
+        }
+        pooled = _pooled(file, rule, clip, options, how)
+    for line in summary_lines(pooled.rejected, pooled.tally):
+        print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
+    data = _data(pooled, rule, options.out)
+    if options.out is not None:
+        pooled.write(options.out)
+        return data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"]
+    if as_json:
+        return data | {"forecasts": _records(pooled)}, []
+    return data, _csv_lines(pooled)
+
+
+def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how: dict[str, Any]) -> PooledTable:
+    from ..tables.pooling import aggregate_table
+    from ..tables.reading import read_forecasts
+
+    if options.recalibrate is None:
+        pooled: PooledTable = aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
+        return pooled
+    from ..checks import choice
+
+    choice("--recalibrate", options.recalibrate, RECALIBRATIONS)
+    from ..evaluation.recalibration import recalibrate
+
+    table = recalibrate(read_forecasts(file, **how), options.recalibrate, per_forecaster=options.per_forecaster)
+    recalibrated: PooledTable = aggregate_table(table, rule, clip=clip, half_life=options.half_life)
+    return recalibrated
+
+
+def _data(pooled: PooledTable, rule: str, out: Path | None) -> dict[str, Any]:
+    import numpy as np
+
+    tally = pooled.tally
+    return {
+        "questions": len(pooled.questions),
+        "output": None if out is None else str(out),
+        "rule": rule,
+        "rows": tally.entries,
+        "answers": int(pooled.answers.sum()),
+        "forecasters": pooled.forecasters,
+        "rejected": rejected_data(pooled.rejected),
+        "missing": tally.missing,
+        "duplicates": tally.duplicates,
+        "replaced": tally.replaced,
+        "superseded": tally.superseded,
+        "contradictions": pooled.contradictions,
+        "without_forecast": int(np.isnan(pooled.forecasts).sum()),
+    }
+
+
+def _records(pooled: PooledTable) -> list[dict[str, Any]]:
+    columns = pooled.columns()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _csv_lines(pooled: PooledTable) -> list[str]:
+    import io
+
+    text = io.StringIO()
+    pooled.write_text(text)
+    return [text.getvalue().removesuffix("\n")]
+
+
+@contextmanager
+def _on_standard_error() -> Iterator[None]:
+    """Warnings become lines on standard error, but for the rows that were left out, which are told in full afterwards."""
+    from ..tables.rejecting import RowsLeftOutWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, RowsLeftOutWarning):
+            print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,117 @@
+"""``robustpool compare``: score the rules on forecasts with outcomes, and say which one to use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import check_report
+from .progress import share_bar
+from .render import JsonFlag, show
+from .tables import named_columns, rejected_data
+
+
+def compare(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A table of forecasts with outcomes, CSV or Parquet.")],
+    clip: Annotated[
+        float, typer.Option(min=0, max=0.49, help="Log-odds rules see probabilities in [CLIP, 1 - CLIP].")
+    ] = 0.01,
+    pairs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Score up to K random pairs a question.", show_default="all answers"),
+    ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option("--rule", "-r", help="A rule to score; may be repeated.", show_default="all rules"),
+    ] = None,
+    reference: Annotated[str, typer.Option(help="The rule that the others are compared with.")] = "mean",
+    recalibrate: Annotated[
+        str, typer.Option(help="auto, none, slope, platt or isotonic: also score the rules on recalibrated answers.")
+    ] = "auto",
+    per_forecaster: Annotated[
+        bool, typer.Option("--per-forecaster", help="Recalibrate each forecaster alone, not all together.")
+    ] = False,
+    draws: Annotated[int, typer.Option(min=100, help="Bootstrap draws.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Questions with the same entry there are drawn together.", show_default=False
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=NAME", help="What a column is, such as probability=p.", show_default=False),
+    ] = None,
+    percent: Annotated[bool, typer.Option("--percent", help="The forecasts are percentages.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="A row that cannot be used is an error.")] = False,
+    layout: Annotated[
+        str, typer.Option(help="long (one answer a row), wide (one forecaster a column) or auto.")
+    ] = "auto",
+    file_format: Annotated[
+        str, typer.Option("--format", help="robustpool, metaculus, gjp, iqisa, hubverse or auto.")
+    ] = "auto",
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html", help="Also write a page about it, to look at and to send.", show_default=False
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Score every rule on forecasts whose outcomes are known, and say which one to use.
+
+    The table has a row for each answer (question_id, forecaster_id, probability, outcome) or one for each question with
+    a column for each forecaster. Brier scores are means over questions. The intervals are 95 % bootstrap intervals over
+    questions, or over clusters of them. Rows that cannot be used are left out, and summarised on standard error.
+
+    \b
+    Examples:
+      robustpool compare forecasts.csv
+      robustpool compare forecasts.csv --report forecasts.html
+      robustpool compare forecasts.csv --pairs 2000 --rule mean --rule minimax
+      robustpool compare forecasts.csv --column probability=p --column outcome=resolution --percent
+      robustpool compare forecasts.csv --cluster topic --recalibrate platt --json
+    """
+    from ..evaluation.comparison import compare as score
+    from ..tables.reading import read_forecasts
+    from ..tables.rejecting import summary_lines
+    from .comparison import as_data, as_lines
+    from .terminal import terminal_width
+
+    if report is not None:
+        check_report(report)
+    columns = named_columns([*(column or []), *([] if cluster is None else [f"cluster={cluster}"])])
+    with share_bar() as tell:
+        table = read_forecasts(
+            file,
+            layout=layout,
+            format=file_format,
+            columns=columns,
+            percent=percent,
+            strict=strict,
+            progress=lambda done, size: tell("reading", done / max(size, 1)),
+        )
+        comparison = score(
+            table,
+            rules=rule or None,
+            clip=clip,
+            pairs=pairs,
+            seed=seed,
+            recalibrate=recalibrate,
+            per_forecaster=per_forecaster,
+            draws=draws,
+            reference=reference,
+            progress=tell,
+        )
+    for line in summary_lines(table.rejected, table.tally):
+        typer.echo(f"robustpool: {line}", err=True)
+    lines = as_lines(comparison, terminal_width())
+    if report is not None:
+        from ..report.comparison_page import write_comparison
+
+        write_comparison(comparison, report, title=f"Rules compared on {Path(file).name}")
+        lines.append(f"The report is in {report}")
+    show({**as_data(comparison), "rejected": rejected_data(table.rejected), "output": report}, lines, as_json=as_json)

@@ -1,0 +1,120 @@
+"""``robustpool compare``: a comparison as lines for people, and as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..evaluation.records import Verdict
+from ..report.comparison_words import NOTHING, basis, estimate, how_scored, recalibrated_how, signed, span
+from .terminal import wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..evaluation.records import Comparison, Interval, RuleScore
+
+SHORT = 3
+"""Rules that are shown after recalibration, besides the reference and `minimax`."""
+
+
+def as_data(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as a JSON object."""
+    individuals = comparison.individuals
+    return {
+        "rules": [_rule_data(rule) for rule in comparison.rules],
+        "recalibrated": [_rule_data(rule) for rule in comparison.recalibrated],
+        "individuals": {
+            "brier": individuals.brier,
+            **_interval("slope", individuals.slope),
+            **_interval("intercept", individuals.intercept),
+            "certain": individuals.certain,
+            **_interval("dependence", individuals.dependence),
+        },
+        "advice": " ".join(comparison.advice),
+        "questions": comparison.questions,
+        "left_out": comparison.left_out,
+        "forecasters": comparison.forecasters,
+        "answers": comparison.answers,
+        "clusters": comparison.clusters,
+        "base_rate": comparison.base_rate,
+        "pairs": comparison.pairs,
+        "clip": comparison.clip,
+        "seed": comparison.seed,
+        "draws": comparison.draws,
+        "reference": comparison.reference,
+        "unscored": comparison.unscored,
+        "notes": list(comparison.notes),
+    }
+
+
+def _rule_data(rule: RuleScore) -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "recalibration": rule.recalibration,
+        **_interval("brier", rule.brier),
+        **_interval("brier_by_forecast", rule.brier_by_forecast),
+        **_interval("log", rule.log),
+        "certain_and_wrong": rule.certain_and_wrong,
+        **rule.decomposition._asdict(),
+        **_interval("slope", rule.slope),
+        **_interval("intercept", rule.intercept),
+        "auc": rule.auc,
+        "sharpness": rule.sharpness,
+        **_interval("difference", rule.difference),
+        "verdict": rule.verdict.value,
+        "tied_with_best": rule.tied_with_best,
+    }
+
+
+def _interval(name: str, interval: Interval | None) -> dict[str, float | None]:
+    """An estimate and its ends under three names."""
+    value, low, high = (None, None, None) if interval is None else interval
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+# --------------------------------------------------------------------------------------------------------------- lines
+
+
+def as_lines(comparison: Comparison, width: int) -> list[str]:
+    """The comparison as lines, at most ``width`` wide but for long names, which stay in one piece."""
+    lines = [basis(comparison), how_scored(comparison), ""]
+    lines += [*_table(comparison.rules, comparison.reference, width), "   (* cannot be told from the best)"]
+    lines += [f"{name} was not scored: {why}" for name, why in comparison.unscored.items()]
+    lines += comparison.notes
+    if comparison.recalibrated:
+        short = _shortened(comparison.recalibrated, comparison.reference)
+        lines += ["", f"After recalibration ({recalibrated_how(comparison)}):"]
+        lines += _table(short, comparison.reference, width)
+    lines += ["", " ".join(comparison.advice)]
+    return [part for line in lines for part in wrapped(line, width)]
+
+
+def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
+    """The best of them, and those that people ask for."""
+    return [rule for place, rule in enumerate(rules) if place < SHORT or rule.name in {reference, "minimax"}]
+
+
+def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:
+    """A line for each rule; short of width, fewer columns: first the intervals go, then the difference itself."""
+    columns = [
+        _column("   rule", "<", [f" {'*' if rule.tied_with_best else ' '} {rule.name}" for rule in rules]),
+        _column("Brier", ">", [estimate(rule.brier.value) for rule in rules]),
+        _column("95 % interval", "<", [span(rule.brier) for rule in rules]),
+        _column(f"minus {reference}", ">", [signed(rule.difference.value) for rule in rules]),
+        _column("95 % interval", "<", [_difference_span(rule) for rule in rules]),
+        _column(f"against {reference}", "<", [rule.verdict.value for rule in rules]),
+    ]
+    for dropped in (4, 2, 2):
+        if sum(len(column[0]) + 2 for column in columns) - 2 > width:
+            del columns[dropped]
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+
+
+def _difference_span(rule: RuleScore) -> str:
+    return NOTHING if rule.verdict is Verdict.REFERENCE else span(rule.difference)
+
+
+def _column(head: str, side: str, cells: list[str]) -> list[str]:
+    """A head and its cells, of one width."""
+    wide = max(map(len, (head, *cells)))
+    return [f"{cell:{side}{wide}}" for cell in (head, *cells)]

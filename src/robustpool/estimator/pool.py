@@ -1,0 +1,151 @@
+"""Forecasters as columns, questions as rows, one forecast for each row: a rule where scikit-learn expects an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import checks
+from ..aggregators.design import AnyAggregator, as_aggregator
+from ..errors import InputError
+from ..forecasts import ContradictionWarning, aggregate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    FloatArray = NDArray[np.float64]
+
+NEARLY_CERTAIN = 2.0**-53
+"""Log-odds, however large, stay so far from 0 and 1: the number next to 1 that is not 1, and its mirror image."""
+
+
+class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Pool columns of probabilities into one, by a rule.
+
+    Each column is a forecaster, each row a question, each entry the forecaster's probability of the second class; NaN
+    means that the forecaster did not answer. As a transformer it gives the pooled probability as a column, as a
+    classifier it gives the probabilities of both classes. Nothing is learnt: `fit` checks its input, and remembers the
+    aggregator and the names of the classes.
+
+    Parameters
+    ----------
+    rule
+        What `robustpool.aggregate` takes: the name of a rule, a design file, or a callable from reports (m, n) to
+        forecasts (m,).
+    clip
+        Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
+    input
+        What the columns hold: "probabilities", or "log-odds", which may be any numbers, such as the decision function
+        of a logistic model.
+
+    Attributes
+    ----------
+    classes_
+        The two classes, (2,). They are 0 and 1 if `fit` was not given y.
+    aggregator_
+        The rule as a function; a design file is read once, by `fit`.
+    n_features_in_, feature_names_in_
+        How many forecasters there are, and their names if the columns had some.
+
+    See Also
+    --------
+    RobustVotingClassifier : fits the forecasters, too.
+
+    Examples
+    --------
+    >>> forecasts = [[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]
+    >>> pool = RobustPool().fit(forecasts, ["rain", "dry", "rain"])
+    >>> pool.transform(forecasts).round(4)
+    array([[0.9192],
+           [0.    ],
+           [0.6   ]])
+    >>> pool.predict(forecasts)
+    array(['rain', 'dry', 'rain'], dtype='<U4')
+    """
+
+    def __init__(
+        self, rule: AnyAggregator = "minimax", *, clip: float | None = None, input: str = "probabilities"
+    ) -> None:
+        self.rule = rule
+        self.clip = clip
+        self.input = input
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RobustPool:
+        """Check the forecasts, and remember the names of the classes.
+
+        Parameters
+        ----------
+        X
+            Forecasts, (questions, forecasters).
+        y
+            Outcomes, (questions,), of two classes. Without them the classes are 0 and 1.
+        """
+        checks.choice("input", self.input, ("probabilities", "log-odds"))
+        target = "no_validation" if y is None else y
+        checked = validate_data(self, X, target, dtype=np.float64, ensure_all_finite="allow-nan")
+        self.classes_ = np.array([0, 1]) if y is None else _two_classes(checked[1])
+        self.aggregator_ = as_aggregator(self.rule)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContradictionWarning)  # `transform` warns
+            self._pool(checked if y is None else checked[0])
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """The pooled probability of the second class: (questions, forecasters) -> (questions, 1).
+
+        A question that nobody answered gives NaN.
+        """
+        return self._forecasts(X)[:, None]
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """The pooled probability of each class: (questions, forecasters) -> (questions, 2)."""
+        forecasts = self._forecasts(X)
+        return np.column_stack([1 - forecasts, forecasts])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likelier class, and the first one if both are equally likely: (questions, forecasters) -> (questions,)."""
+        forecasts = self._forecasts(X)
+        none = np.isnan(forecasts)
+        if none.any():
+            raise InputError(
+                "a question must have an answer for its class to be predicted; "
+                f"row {np.argmax(none)} has none ({none.sum()} of {none.size} rows)."
+            )
+        return self.classes_[(forecasts > 0.5).astype(np.intp)]
+
+    def _forecasts(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        return self._pool(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False))
+
+    def _pool(self, X: FloatArray) -> FloatArray:
+        if self.input == "log-odds":
+            X = np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN)
+        return np.asarray(aggregate(X, self.aggregator_, clip=self.clip))
+
+    @property
+    def _n_features_out(self) -> int:  # what the mixin asks for: one column, robustpool0
+        return 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # it learns nothing from what is not a forecast
+        return tags
+
+
+def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    classes = np.unique(y)
+    if kind != "binary":
+        raise InputError(f"Only binary classification is supported. The type of the target is {kind}.")
+    if len(classes) == 1:
+        raise InputError(f"y must have two classes; it has 1 class, {classes.tolist()[0]!r}.")
+    return classes

@@ -1,0 +1,247 @@
+"""A vote of classifiers in which a rule, and not the mean, makes one probability of theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .. import checks
+from ..aggregators.design import AnyAggregator, as_aggregator
+from ..errors import InputError
+from ..forecasts import aggregate
+from . import members as m
+from .composition import Composition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    FloatArray = NDArray[np.float64]
+
+
+class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  # type: ignore[misc]
+    """Fit classifiers, calibrate them if asked, and pool their probabilities by a rule.
+
+    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean"``, but for the rule:
+    ``rule="geometric-odds"`` averages log-odds, and the default ``minimax`` is made for members that are calibrated and
+    see different things. With more than two classes each class is pooled against the rest and the results are divided
+    by their sum; what is proved of a rule holds for two classes.
+
+    Parameters
+    ----------
+    estimators
+        The members: pairs of a name and a classifier. "drop" in place of a classifier leaves it out.
+    rule
+        What `robustpool.aggregate` takes: the name of a rule, a design file, or a callable from reports (m, n) to
+        forecasts (m,).
+    weights
+        How much each member counts, one number for each of ``estimators``; for rules that take weights.
+    clip
+        Bring the members' probabilities into [clip, 1 - clip] first: a classifier's 0 or 1 is mostly a rounded number or
+        a small leaf of a tree, and would decide alone. None: take them at their word.
+    calibration
+        "sigmoid" or "isotonic": calibrate each member, cross-fitted. None: take the probabilities as they are.
+    cv
+        How the samples are split for the calibration, as for scikit-learn's ``CalibratedClassifierCV``; None: 5 folds.
+    prefit
+        The members are fitted and stay as they are; `fit` then learns the calibration at most, and should see new
+        samples. A clone is not fitted, so for cross-validation wrap the members in ``sklearn.frozen.FrozenEstimator``.
+    n_jobs
+        How many members are fitted at the same time, as everywhere in scikit-learn.
+
+    Attributes
+    ----------
+    estimators_
+        The fitted members that are not dropped, each in its calibration if there is one.
+    named_estimators_
+        The same by name, with "drop" for those that are dropped.
+    classes_
+        The classes.
+    aggregator_
+        The rule as a function; a design file is read once, by `fit`.
+    n_features_in_, feature_names_in_
+        As the first member that has them has them.
+
+    See Also
+    --------
+    RobustPool : pools probabilities that are there already.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> vote = RobustVotingClassifier([("logistic", LogisticRegression(max_iter=500)), ("bayes", GaussianNB())])
+    >>> vote.fit(X, y).predict_proba(X[[70, 83]]).round(3)
+    array([[0.   , 0.249, 0.751],
+           [0.   , 0.48 , 0.52 ]])
+    >>> vote.set_params(rule="mean", bayes="drop").fit(X, y).transform(X[:1]).shape
+    (1, 3)
+    """
+
+    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012  # the members use it, this router does not
+
+    def __init__(
+        self,
+        estimators: Sequence[m.Member],
+        *,
+        rule: AnyAggregator = "minimax",
+        weights: ArrayLike | None = None,
+        clip: float | None = 0.001,
+        calibration: str | None = None,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.rule = rule
+        self.weights = weights
+        self.clip = clip
+        self.calibration = calibration
+        self.cv = cv
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+
+    # ---------------------------------------------------------------------------------------------------------- fitting
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **parameters: Any
+    ) -> RobustVotingClassifier:
+        """Fit the members, and their calibration if there is to be one.
+
+        Parameters
+        ----------
+        X
+            Samples, in whatever form the members take.
+        y
+            The classes of the samples. Only members that are prefit and not calibrated do without.
+        sample_weight
+            For the members, all of which have to take them.
+        **parameters
+            For the members, by metadata routing, where scikit-learn is configured to do so.
+        """
+        if self.calibration is not None:
+            checks.choice("calibration", self.calibration, ("sigmoid", "isotonic"))
+        reserved = self.get_params(deep=False)
+        given = m.check_members(self.estimators, reserved, calibrated=self.calibration is not None, prefit=self.prefit)
+        aggregator = as_aggregator(self.rule)
+        self._pool(np.full((1, len(given)), 0.5), aggregator)  # what cannot be pooled is refused before the work begins
+        members = [(name, self._prepared(estimator)) for name, estimator in given]
+        y = None if y is None else column_or_1d(y, warn=True)
+        routed = self._routed(members, sample_weight, parameters)
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(m.fit_member)(member, X, y, routed[name]) for name, member in members
+        )
+        names = [name for name, _ in given]
+        self.classes_ = m.common_classes(list(zip(names, fitted, strict=True)))
+        self.estimators_ = fitted
+        self.named_estimators_ = m.by_name(self.estimators, fitted)
+        self.aggregator_ = aggregator
+        return self
+
+    def _prepared(self, estimator: Any) -> Any:
+        return m.prepare(estimator, calibration=self.calibration, cv=self.cv, prefit=self.prefit)
+
+    def _routed(
+        self, members: Sequence[m.Member], sample_weight: ArrayLike | None, parameters: dict[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """What is passed to each member's fit."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **parameters)
+            return {name: routed[name]["fit"] for name, _ in members}
+        if parameters:
+            raise InputError(
+                f"fit takes {', '.join(parameters)} only with sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return m.weights_for(members, sample_weight)
+
+    def _weights(self) -> FloatArray | None:
+        """The weights of the members that are not dropped."""
+        if self.weights is None:
+            return None
+        weights = checks.real_array("weights", self.weights)
+        if weights.shape != (len(self.estimators),):
+            raise InputError(
+                f"weights must be one number for each of the {len(self.estimators)} estimators; "
+                f"the shape is {weights.shape}."
+            )
+        return weights[[not m.is_dropped(estimator) for _, estimator in self.estimators]]
+
+    # --------------------------------------------------------------------------------------------------------- predicting
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The pooled probability of each class: (samples, ...) -> (samples, classes)."""
+        said = self._said(X)
+        if len(self.classes_) == 2:
+            second = self._pool(said[:, 1], self.aggregator_)
+            return np.column_stack([1 - second, second])
+        samples, classes, members = said.shape
+        one_by_one = said.reshape(-1, members)  # each class against the rest
+        pooled = self._pool(one_by_one, self.aggregator_).reshape(samples, classes)
+        total = pooled.sum(axis=1, keepdims=True)
+        return np.divide(pooled, total, out=np.full_like(pooled, 1 / classes), where=total != 0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class, and the first of them if several are: (samples, ...) -> (samples,)."""
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[likeliest]
+
+    def transform(self, X: Any) -> FloatArray:
+        """What the members say, calibrated if they are, before clipping and pooling.
+
+        With two classes the probability of the second, (samples, members), which `RobustPool` and `robustpool.aggregate`
+        take; with more the probabilities of all classes, member by member, (samples, members * classes).
+        """
+        said = self._said(X)
+        return said[:, 1] if len(self.classes_) == 2 else said.transpose(0, 2, 1).reshape(len(said), -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002  # the caller passes it
+        """The names of the columns of `transform`: the members, with more than two classes each with its classes."""
+        check_is_fitted(self)
+        names = [name for name, member in self.named_estimators_.items() if not m.is_dropped(member)]
+        if len(self.classes_) != 2:
+            names = [f"{name}_{label}" for name in names for label in self.classes_]
+        return np.asarray(names, dtype=object)
+
+    def _said(self, X: Any) -> FloatArray:
+        """The members' probabilities, (samples, classes, members)."""
+        check_is_fitted(self)
+        said: FloatArray = np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
+        return said
+
+    def _pool(self, reports: FloatArray, aggregator: AnyAggregator) -> FloatArray:
+        return np.asarray(aggregate(reports, aggregator, clip=self.clip, weights=self._weights()))
+
+    # --------------------------------------------------------------------------------------- what scikit-learn asks for
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the members were fitted on."""
+        return self._of_a_member("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the features that the members were fitted on."""
+        return self._of_a_member("feature_names_in_")
+
+    def _of_a_member(self, attribute: str) -> Any:
+        for member in getattr(self, "estimators_", ()):
+            if hasattr(member, attribute):
+                return getattr(member, attribute)
+        raise AttributeError(f"{type(self).__name__} has no {attribute}: it is not fitted, or no member has it.")
+
+    def get_metadata_routing(self) -> Any:
+        """Where the metadata of `fit` go: to the members, and to their calibration."""
+        router = MetadataRouter(owner=self)
+        for name, estimator in m.active(self.estimators):
+            member = m.requesting_weights(self._prepared(estimator))
+            router.add(**{name: member}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router

@@ -1,0 +1,147 @@
+"""Are forecasts as sure as they are right? Slope and intercept of the outcome on the forecast's log-odds.
+
+logit Pr[y = 1] = a + b logit p. Slope b = 1 and intercept a = 0: taken at their word. b < 1: over-confident, the truth is
+nearer to the base rate than they say; b > 1: under-confident [Cox1958]. docs/theory/scores has the formulas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..aggregators.pools import logit, sigma
+from .records import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+
+CLIP = 0.01
+"""Forecasts are brought into [0.01, 0.99] before their log-odds are taken, since 0 and 1 have none."""
+
+MOST_STEPS = 100
+TINY = 1e-7  # after such a step of Newton the error is about its square
+LEAST_CLUSTERS = 3  # two parameters are fitted, so that two clusters leave nothing to measure their spread by
+
+
+class Calibration(NamedTuple):
+    """Slope and intercept with their 95 % intervals."""
+
+    slope: Interval
+    intercept: Interval
+
+
+def clipped_logit(probabilities: FloatArray, clip: float = CLIP) -> FloatArray:
+    """logit of the probability brought into [clip, 1 - clip]."""
+    return logit(np.clip(probabilities, clip, 1 - clip))
+
+
+def fit_logistic(
+    x: FloatArray,
+    outcomes: FloatArray,
+    weights: FloatArray,
+    *,
+    towards: tuple[float, float] = (0.0, 1.0),
+    pull: tuple[float, float] = (0.0, 0.0),
+) -> FloatArray:
+    """Maximise sum_i w_i log Pr[y_i] - sum_k pull_k (beta_k - towards_k)^2 / 2 with Pr[y = 1] = sigma(beta_0 + beta_1 x).
+
+    Newton's steps, halved while they lead downhill; the problem is concave. Without a pull a maximum exists only if the
+    outcomes overlap (see `overlap`). An infinite pull keeps a parameter where it is.
+
+    >>> x = np.array([-2.0, -1.0, 1.0, 2.0, 0.5])
+    >>> fit_logistic(x, np.array([0.0, 1.0, 0.0, 1.0, 1.0]), np.ones(5)).round(3)
+    array([0.402, 0.52 ])
+    """
+    target = np.array(towards)
+    free = np.isfinite(pull)
+    strength = np.where(free, pull, 0.0)
+    design = np.stack([np.ones_like(x), x])  # (2, m)
+
+    def objective(beta: FloatArray) -> tuple[float, FloatArray]:
+        """What is maximised, and the probabilities."""
+        z = beta @ design
+        small = np.exp(-np.abs(z))
+        likelihood = weights @ (outcomes * z - np.maximum(z, 0) - np.log1p(small))
+        p = np.where(z < 0, small, 1.0) / (1.0 + small)
+        return float(likelihood - strength @ (beta - target) ** 2 / 2), p
+
+    beta = target.copy()
+    value, p = objective(beta)
+    for _ in range(MOST_STEPS):
+        gradient = (design @ (weights * (outcomes - p)) - strength * (beta - target))[free]
+        hessian = _information(design, weights * p * (1 - p)) + np.diag(strength)
+        step = np.zeros(2)
+        step[free] = np.linalg.solve(hessian[np.ix_(free, free)] + 1e-12 * np.eye(free.sum()), gradient)
+        while True:
+            new, p = objective(beta + step)
+            if new >= value or np.abs(step).max() < TINY:
+                break
+            step /= 2
+        beta, value = beta + step, new
+        if np.abs(step).max() < TINY:
+            break
+    return beta
+
+
+def overlap(x: FloatArray, outcomes: FloatArray) -> bool:
+    """Whether the fit exists: both outcomes occur, and no threshold parts them (not even with ties at it).
+
+    >>> overlap(np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0]))
+    False
+    """
+    yes, no = x[outcomes == 1], x[outcomes == 0]
+    return bool(len(yes) and len(no) and yes.min() < no.max() and no.min() < yes.max())
+
+
+def calibration(
+    forecasts: FloatArray, outcomes: FloatArray, weights: FloatArray, clusters: IntArray, clip: float = CLIP
+) -> Calibration | None:
+    """Slope and intercept, with intervals that allow for forecasts of one cluster hanging together.
+
+    The variance is the sandwich A^-1 B A^-1 G/(G - 1), A = sum_i w_i p_i (1 - p_i) x_i x_i^T, B = sum_g s_g s_g^T with s_g the
+    score summed over cluster g, and G the number of clusters; the quantile is that of t with G - 1 degrees of freedom
+    [CameronMiller2015]. None where the fit does not exist, or with fewer than three clusters.
+
+    ``clusters`` are numbers from 0; all arrays have the shape (m,).
+
+    >>> p = np.array([0.1, 0.2, 0.4, 0.7, 0.8, 0.9] * 10)
+    >>> y = np.array([0, 0, 1, 0, 1, 1] * 9 + [1, 0, 0, 1, 0, 1], dtype=float)
+    >>> found = calibration(p, y, np.ones(60), np.arange(60))
+    >>> round(found.slope.value, 2), round(found.slope.low, 2), round(found.slope.high, 2)
+    (0.96, 0.57, 1.35)
+    """
+    x = clipped_logit(forecasts, clip)
+    number = int(clusters.max()) + 1
+    if number < LEAST_CLUSTERS or not overlap(x, outcomes):
+        return None
+    beta = fit_logistic(x, outcomes, weights)
+    design = np.stack([np.ones_like(x), x])
+    p = sigma(beta @ design)
+    scores = np.stack([np.bincount(clusters, weights * (outcomes - p) * row, minlength=number) for row in design])
+    bread = np.linalg.inv(_information(design, weights * p * (1 - p)))
+    variance = np.diag(bread @ scores @ scores.T @ bread) * number / (number - 1)
+    reach = t_quantile(0.975, number - 1) * np.sqrt(variance)
+    intercept, slope = (
+        Interval(float(value), float(value - width), float(value + width))
+        for value, width in zip(beta, reach, strict=True)
+    )
+    return Calibration(slope, intercept)
+
+
+def t_quantile(level: float, degrees: int) -> float:
+    """The quantile of Student's t.
+
+    >>> round(t_quantile(0.975, 24), 3)
+    2.064
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, level))
+
+
+def _information(design: FloatArray, weights: FloatArray) -> FloatArray:
+    return (design * weights) @ design.T

@@ -1,0 +1,226 @@
+"""`compare`: every rule on forecasts whose outcomes are known, and what to make of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import checks
+from ..aggregators.design import as_aggregator
+from ..aggregators.rules import Rule
+from ..errors import InputError
+from ..tables.records import ForecastTable
+from ..wording import counted
+from .advice import advise
+from .bootstrap import affordable
+from .calibration import CLIP
+from .contenders import Contenders, contenders, name_of
+from .diagnosis import FEW_QUESTIONS
+from .individuals import describe, pair_sample
+from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
+from .recalibration import METHODS
+from .recalibration import recalibrate as recalibrate_table
+from .records import Comparison, Individuals
+from .scoring import Measured, measure, resample, rule_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..aggregators.design import AnyAggregator
+
+    Progress = Callable[[str, float], None]
+
+
+def compare(
+    source: Any,
+    *,
+    rules: Iterable[AnyAggregator] | None = None,
+    clip: float = CLIP,
+    pairs: int | None = None,
+    seed: int = 0,
+    recalibrate: str = "auto",
+    per_forecaster: bool = False,
+    draws: int = 2000,
+    reference: str = "mean",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Score rules on forecasts with outcomes, with intervals, and say in plain words what follows.
+
+    Parameters
+    ----------
+    source
+        A `ForecastTable`, or whatever `read_forecasts` reads: a file, or a data frame.
+    rules
+        Names of rules, design files or callables; by default all rules by name.
+    clip
+        Rules in which a single 0 or 1 decides see reports in [clip, 1 - clip]: all but ``mean``, ``median``,
+        ``trimmed-mean``, ``karmarkar`` and ``beta-pool``.
+    pairs
+        Score each rule on up to so many random pairs of answers a question, instead of on all answers at once.
+    seed
+        Of the pairs, the folds and the resampling.
+    recalibrate
+        ``none``, ``slope``, ``platt``, ``isotonic`` (see `recalibrate`), or ``auto``: a slope if the individuals'
+        calibration slope is told apart from 1 and there are at least 40 questions (or clusters).
+    per_forecaster
+        Whether each forecaster is recalibrated on her own, where she has enough questions.
+    draws
+        How often the questions (or clusters) are drawn again; fewer for tables with more than 50,000 of them.
+    reference
+        The rule that differences are taken to; it is scored even if it is not among ``rules``.
+    progress
+        Called with a line and the share of the work that is done.
+
+    Raises
+    ------
+    InputError
+        If no question has an outcome and enough answers, an option is wrong, or the reference cannot be scored.
+
+    Examples
+    --------
+    >>> table = ForecastTable(
+    ...     [f"q{q}" for q in range(60)], ["ann", "bob"], np.repeat(np.arange(60), 2), np.tile([0, 1], 60),
+    ...     np.tile([0.9, 0.7, 0.2, 0.4, 0.6, 0.3], 20), np.tile([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], 10),
+    ... )  # fmt: skip
+    >>> found = compare(table, rules=["mean", "product"])
+    >>> [(rule.name, round(rule.brier.value, 3)) for rule in found.rules]
+    [('product', 0.095), ('mean', 0.127)]
+    """
+    say = progress or _silent
+    method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
+    low = checks.number("clip", clip, least=0, most=0.49)
+    checks.whole("seed", seed, least=0)
+    if pairs is not None:
+        checks.whole("pairs", pairs, least=1)
+    asked = checks.whole("draws", draws, least=100)
+    chosen, unscored = contenders(rules)
+    name = _with_reference(chosen, unscored, reference)
+    say("reading", 0.0)
+    table, left_out = _resolved(_as_table(source), pairs)
+    panel = make_panel(table, pairs, seed)
+    clusters = int(panel.clusters.max()) + 1
+    draws = affordable(asked, clusters)
+
+    say("the individuals", 0.1)
+    individuals = describe(panel, draws=draws, seed=seed)
+    if method == "auto":
+        method = "slope" if clusters >= FEW_QUESTIONS and _miscalibrated(individuals) else "none"
+    measured = _measured(chosen, "none", panel, low, unscored, say, 0.2)
+    number = len(measured)
+    if name in unscored:
+        raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
+    if method != "none":
+        say(f"recalibrating ({method})", 0.5)
+        corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
+        words = f"{method}, per forecaster" if per_forecaster else method
+        # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
+        measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
+
+    say("drawing the questions again", 0.8)
+    scores = resample(measured, panel, draws=draws, seed=seed)
+    at = [rule.name for rule in measured].index(name)
+    comparison = Comparison(
+        questions=len(table.questions),
+        left_out=left_out,
+        forecasters=len(np.unique(table.forecaster)),
+        answers=table.rows,
+        clusters=None if table.cluster is None else clusters,
+        base_rate=float(table.outcome.mean()),
+        pairs=pairs,
+        clip=low,
+        seed=seed,
+        draws=draws,
+        reference=name,
+        individuals=individuals,
+        rules=rule_scores(measured, scores, range(number), at),
+        recalibrated=rule_scores(measured, scores, range(number, len(measured)), at),
+        unscored=unscored,
+        advice=(),
+        pair_sample=pair_sample(table, seed),
+        notes=_notes(panel, chosen, low, asked, draws),
+    )
+    say("done", 1.0)
+    return replace(comparison, advice=advise(comparison))
+
+
+# -------------------------------------------------------------------------------------------------------- what comes in
+
+
+def _as_table(source: Any) -> ForecastTable:
+    if isinstance(source, ForecastTable):
+        return source
+    from ..tables.reading import read_forecasts
+
+    return read_forecasts(source)
+
+
+def _resolved(table: ForecastTable, pairs: int | None) -> tuple[ForecastTable, int]:
+    """The questions that can be scored, and how many cannot."""
+    least = 1 if pairs is None else 2
+    kept = resolved(table, least)
+    if not kept.questions:
+        known = int(np.isfinite(table.outcome).sum())
+        raise InputError(
+            f"a comparison needs at least one question with an outcome and {counted(least, 'answer')}; "
+            f"{known} of {counted(len(table.questions), 'question')} have an outcome."
+        )
+    return kept, len(table.questions) - len(kept.questions)
+
+
+def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str) -> str:
+    """Add the reference to the rules, if it is not there; its canonical name."""
+    if reference in chosen or reference in unscored:
+        return reference
+    aggregator = as_aggregator(reference)
+    name = name_of(reference, aggregator)
+    chosen.setdefault(name, aggregator)
+    return name
+
+
+def _silent(line: str, share: float) -> None:  # noqa: ARG001
+    return
+
+
+# --------------------------------------------------------------------------------------------------------- what is done
+
+
+def _miscalibrated(individuals: Individuals) -> bool:
+    slope = individuals.slope
+    return slope is not None and not slope.low <= 1 <= slope.high
+
+
+def _measured(
+    rules: Contenders, words: str, panel: Panel, clip: float, unscored: dict[str, str], say: Progress, done: float
+) -> list[Measured]:
+    """Score each rule; those that refuse the reports are left out, with what they say."""
+    measured = []
+    for number, (name, rule) in enumerate(rules.items()):
+        say(name, done + 0.3 * number / len(rules))
+        try:
+            forecasts = forecasts_of(rule, panel, clip)
+        except InputError as error:  # a design for two agents, or for other reports
+            unscored[name] = str(error)
+        else:
+            measured.append(measure(name, words, forecasts, panel))
+    return measured
+
+
+# -------------------------------------------------------------------------------------------------------- what goes out
+
+
+def _notes(panel: Panel, rules: Contenders, clip: float, asked: int, draws: int) -> tuple[str, ...]:
+    """What was done to the data that a reader of the table might not expect."""
+    notes = []
+    at_odds = contradictions(panel)
+    if at_odds:
+        what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
+        treatment = "averages take them as numbers" + ("" if clip else ", all other rules say 0.5")
+        notes.append(f"{what} with both a 0 and a 1: {treatment}.")
+    without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
+    if panel.table.weight is not None and without:
+        notes.append(f"Without weights, as they take none: {', '.join(without)}.")
+    if draws < asked:
+        notes.append(f"The questions were drawn again {draws:,} times instead of {asked:,}, as they are so many.")
+    return tuple(notes)

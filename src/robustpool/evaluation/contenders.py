@@ -1,0 +1,54 @@
+"""The rules that are compared, by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ..aggregators.design import AnyAggregator, as_aggregator
+from ..aggregators.rules import RULES, Rule
+from ..errors import InputError
+
+Contenders = dict[str, Callable[[Any], Any]]
+
+
+def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[str, str]]:
+    """The rules by name, all if none are given; and those of the catalogue that need a number first, with that reason.
+
+    >>> list(contenders(["mean", "karmarkar:a=2.5", "karmarkar:a=2"])[0])
+    ['mean', 'karmarkar', 'karmarkar:a=2']
+    >>> contenders(None)[1]
+    {'bordley': 'it needs its parameter prior; name it as bordley:prior=..., with the prior that you know.'}
+    """
+    unscored: dict[str, str] = {}
+    if rules is None:
+        unscored = {name: _what_it_needs(name) for name in RULES if _missing(name)}
+        rules = [name for name in RULES if name not in unscored]
+    named: Contenders = {}
+    for rule in rules:
+        aggregator = as_aggregator(rule)
+        name = name_of(rule, aggregator)
+        if name in named:
+            raise InputError(f"rules must have different names; {name} is there twice.")
+        named[name] = aggregator
+    return named, unscored
+
+
+def _missing(name: str) -> list[str]:
+    return [key for key, parameter in RULES[name].parameters.items() if parameter.default is None]
+
+
+def _what_it_needs(name: str) -> str:
+    key = _missing(name)[0]
+    return f"it needs its parameter {key}; name it as {name}:{key}=..., with the {key} that you know."
+
+
+def name_of(rule: AnyAggregator, aggregator: Any) -> str:
+    """A rule's canonical name, a file's name, or what a callable calls itself."""
+    if isinstance(aggregator, Rule):
+        return aggregator.name
+    if isinstance(rule, (str, os.PathLike)):
+        return Path(rule).name
+    return str(getattr(rule, "__name__", None) or getattr(rule, "name", None) or type(rule).__name__)

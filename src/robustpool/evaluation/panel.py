@@ -1,0 +1,142 @@
+"""What the rules are scored on: all answers of a question at once, or pairs of them; and what each rule gets to see."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .. import checks
+from ..aggregators.rules import Rule
+from ..forecasts import ContradictionWarning, aggregate
+from ..tables.records import CELLS_AT_ONCE, ForecastTable
+from .pairs import sample_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+
+AVERAGES = frozenset({"mean", "median", "trimmed-mean", "karmarkar", "beta-pool"})
+"""Functions of an average of probabilities: they see reports as they are. In every other rule a single 0 or 1 would decide,
+so that it sees reports clipped; a design or a function of one's own, too."""
+
+NEARLY_CERTAIN = 1e-12
+"""Where a question has both a 0 and a 1, averages see them so: nobody contradicts, and no score changes in ten digits."""
+
+
+class Profiles(NamedTuple):
+    """Some of the profiles that a rule answers."""
+
+    places: IntArray  # (m,), in the order of the panel
+    reports: FloatArray  # (m, n)
+    weights: FloatArray | None  # (m, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Resolved questions, and the profiles of reports that each of them has: one with all answers, or many pairs.
+
+    Profiles are ordered by question. Each question counts once: its profiles share its weight.
+    """
+
+    table: ForecastTable  # every question has an outcome, and answers
+    clusters: IntArray  # (questions,), numbers from 0
+    question: IntArray  # (profiles,)
+    pair_rows: IntArray | None  # (profiles, 2), rows of the table; None: all answers of a question
+
+    @property
+    def outcome(self) -> FloatArray:
+        """The outcome of each profile's question."""
+        return self.table.outcome[self.question]
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weights of the profiles; those of a question sum to 1."""
+        return 1.0 / np.bincount(self.question)[self.question]
+
+    def by_question(self, losses: FloatArray) -> FloatArray:
+        """The mean loss of each question's profiles."""
+        return np.bincount(self.question, losses) / np.bincount(self.question)
+
+    def profiles(self) -> Iterator[Profiles]:
+        """All profiles, in bounded pieces."""
+        table = self.table
+        if self.pair_rows is None:
+            for group in table.groups():
+                yield Profiles(group.questions, group.reports, group.weights)
+            return
+        for first in range(0, len(self.pair_rows), CELLS_AT_ONCE):
+            rows = self.pair_rows[first : first + CELLS_AT_ONCE]
+            weights = None if table.weight is None else table.weight[rows]
+            yield Profiles(first + np.arange(len(rows)), table.probability[rows], weights)
+
+
+def resolved(table: ForecastTable, least: int) -> ForecastTable:
+    """The questions that have an outcome and at least so many answers."""
+    kept = np.isfinite(table.outcome) & (table.answers >= least)
+    rows = kept[table.question]
+    number = np.cumsum(kept) - 1
+    return ForecastTable(
+        questions=[name for name, keep in zip(table.questions, kept.tolist(), strict=True) if keep],
+        forecasters=table.forecasters,
+        question=number[table.question[rows]],
+        forecaster=table.forecaster[rows],
+        probability=table.probability[rows],
+        outcome=table.outcome[kept],
+        weight=None if table.weight is None else table.weight[rows],
+        cluster=None if table.cluster is None else table.cluster[kept],
+        rejected=table.rejected,
+    )
+
+
+def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
+    """The profiles of a table whose questions are all resolved."""
+    clusters = np.arange(len(table.questions))
+    if table.cluster is not None:
+        clusters = np.unique(table.cluster, return_inverse=True)[1]
+    if pairs is None:
+        return Panel(table, clusters, np.arange(len(table.questions)), None)
+    total = float(np.minimum(table.answers * (table.answers - 1) // 2, pairs).sum())
+    checks.fits_in_memory(f"scoring {total:,.0f} pairs (fewer pairs a question would do)", 200 * total)
+    question, first, second = sample_pairs(table.answers, pairs, seed)
+    start = table.offsets[question]
+    return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
+
+
+def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> FloatArray:
+    """What a rule says to each profile: (profiles,).
+
+    `AVERAGES` see the reports as they are, all other rules see them in [clip, 1 - clip]. Weights go to the rules that take them.
+    """
+    averages = isinstance(rule, Rule) and rule.name.partition(":")[0] in AVERAGES
+    weighted = isinstance(rule, Rule) and rule.takes_weights
+    answers = np.empty(len(panel.question))
+    for places, reports, weights in panel.profiles():
+        seen = _without_contradictions(reports) if averages else np.clip(reports, clip, 1 - clip)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContradictionWarning)  # with clip = 0; `contradictions` counts them
+            answers[places] = aggregate(seen, rule, weights=weights if weighted else None)
+    return answers
+
+
+def contradictions(panel: Panel) -> int:
+    """How many profiles have both a 0 and a 1."""
+    return sum(int(_contradictory(profiles.reports).sum()) for profiles in panel.profiles())
+
+
+def _contradictory(reports: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(np.any(reports == 0, axis=1) & np.any(reports == 1, axis=1))
+
+
+def _without_contradictions(reports: FloatArray) -> FloatArray:
+    at_odds = _contradictory(reports)[:, None]
+    if not at_odds.any():
+        return reports
+    return np.where(at_odds, np.clip(reports, NEARLY_CERTAIN, 1 - NEARLY_CERTAIN), reports)

@@ -1,0 +1,128 @@
+"""The findings of a diagnosis as sentences: what the individuals are like, and what theory expects of rules then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .diagnosis import Confidence, Sharing
+
+if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
+    from .records import Individuals, Interval
+
+MOST_NAMES = 5
+INDEPENDENT_RULES = "rules for independent evidence (minimax, product, average-prior)"
+
+
+def individuals_say(individuals: Individuals, found: Diagnosis) -> tuple[str, str]:
+    """How sure the forecasters are, and how much they share: one sentence each."""
+    return _confidence(individuals.slope, found.confidence), _sharing(individuals.dependence, found.sharing)
+
+
+def _confidence(slope: Interval | None, found: Confidence) -> str:
+    cannot = "Whether the forecasters are over- or under-confident cannot be told: "
+    if slope is None:
+        return f"{cannot}for a calibration slope both outcomes have to occur, at forecasts that overlap."
+    measured = f"their calibration slope is {with_interval(slope)}, where 1 is as sure as they are right"
+    if found is Confidence.CANNOT_TELL:
+        return f"{cannot}{measured}."
+    if found is Confidence.IN_LINE:
+        return f"One by one the forecasters are about calibrated: {measured}."
+    return f"One by one the forecasters are {found.value}: {measured}."
+
+
+def _sharing(rho: Interval | None, found: Sharing) -> str:
+    cannot = "How much of their evidence they share cannot be told: "
+    if rho is None:
+        return f"{cannot}too few questions have two answers, or all answers are the same."
+    measured = f"given the outcome, the log-odds of two of them have a correlation of {with_interval(rho)}"
+    worth = f"which makes two worth {2 / (1 + max(rho.value, 0.0)):.2f} independent ones"
+    doubt = "unless it is only that questions have base rates that all of them know"
+    match found:
+        case Sharing.NESTED:
+            return f"Their information is nested, or nearly so: {measured}, {worth}, {doubt}."
+        case Sharing.PARTLY:
+            much = "much" if rho.value > 0.5 else "some"
+            return f"They share {much} of their evidence, but not all: {measured}, {worth}, {doubt}."
+        case Sharing.INDEPENDENT:
+            return f"Their evidence looks independent: {measured}."
+        case Sharing.CANNOT_TELL:
+            return f"{cannot}{measured}."
+
+
+def theory_says(found: Diagnosis) -> str:
+    """What the findings make one expect of the rules, before their scores are looked at."""
+    if found.confidence is Confidence.OVER:
+        bound = ""
+        if found.stretch is not None and found.stretch > 1:
+            bound = (
+                "; averaging so many undoes part of it, so that the average of their log-odds bears stretching by "
+                f"{found.stretch:.1f}, and what goes further loses"
+            )
+        return (
+            "Rules that go beyond the average (minimax, product, average-prior, extremized-odds and others) exaggerate "
+            "over-confident reports further, so they are expected to lose to the mean, unless the forecasters are "
+            f"recalibrated first{bound}."
+        )
+    if found.sharing is Sharing.NESTED:
+        gain = (
+            ", and what they or other extremising rules gain on the mean comes from correcting under-confidence, which "
+            "recalibration does without counting anything twice"
+        )
+        return (
+            f"There is next to no second opinion to add up: {INDEPENDENT_RULES} have nothing to work with"
+            f"{gain if found.confidence is Confidence.UNDER else ''}."
+        )
+    if found.confidence is Confidence.UNDER:
+        return "Rules that go beyond the average are expected to gain, since on the way they correct under-confidence."
+    if found.confidence is Confidence.CANNOT_TELL or found.sharing is Sharing.CANNOT_TELL:
+        return "As long as that is open, theory picks no rule."
+    if found.sharing is Sharing.INDEPENDENT:
+        return (
+            "This is what the theory assumes, calibrated forecasters with independent evidence: minimax is the rule whose "
+            "worst case is smallest there, and it is expected to beat the mean."
+        )
+    return f"So {INDEPENDENT_RULES} count in part the same thing twice, and nothing promises that they beat the mean."
+
+
+# ---------------------------------------------------------------------------------------------------------------- words
+
+
+def the(rule: str) -> str:
+    """A rule in a sentence.
+
+    >>> the("mean"), the("minimax")
+    ('the mean', 'minimax')
+    """
+    return f"the {rule}" if rule in ("mean", "median") else rule
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence, not too many.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcdefg"))
+    ('a', 'a, b and c', 'a, b, c, d and 3 more')
+    """
+    if len(names) > MOST_NAMES:
+        names = [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def with_interval(interval: Interval) -> str:
+    """An estimate and its interval.
+
+    >>> from .records import Interval
+    >>> with_interval(Interval(0.48, 0.346, 0.604))
+    '0.48 (0.35 to 0.60)'
+    """
+    return f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def signed(interval: Interval) -> str:
+    """A difference and its interval.
+
+    >>> from .records import Interval
+    >>> signed(Interval(-0.02, -0.0321, -0.0079))
+    '-0.0200, from -0.0321 to -0.0079'
+    """
+    return f"{interval.value:+.4f}, from {interval.low:+.4f} to {interval.high:+.4f}"

@@ -1,0 +1,167 @@
+"""Which column of a source is what: decided once, from the names of the columns and a look at the first rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..checks import choice
+from ..errors import InputError
+from .formats import FORMATS, NEEDED, OURS, ROLES, Format, plain, told_format
+from .values import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .values import Cells
+
+LAYOUTS = ("auto", "long", "wide")
+BESIDE = ("question_id", "outcome", "cluster")
+"""What a wide table may have beside its forecasters."""
+
+NOT_ASKED = ("timestamp", "weight", "dataset")
+"""Columns of a wide table that are no forecasters, and that cannot be used there."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns play which role, by their place in the header."""
+
+    format: Format
+    question: tuple[int, ...]  # one column, or several that name the question together
+    roles: Mapping[str, int]  # of the other roles, those that there are
+    forecasters: tuple[int, ...] = ()  # of a wide table: the columns of the forecasters
+    extras: Mapping[str, int] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is a column for each forecaster."""
+        return bool(self.forecasters)
+
+
+def make_plan(
+    names: Sequence[str],
+    first_rows: Sequence[Cells],
+    *,
+    layout: str = "auto",
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+) -> Plan:
+    """Decide what the columns are; ``first_rows`` are some of the rows, by columns."""
+    choice("layout", layout, LAYOUTS)
+    choice("format", format, ["auto", *FORMATS])
+    header = list(names)
+    _check_header(header)
+    said = _said(header, columns or {})
+    known = told_format(header) if format == "auto" else FORMATS[format]
+    if layout == "wide":
+        return _wide(header, first_rows, said)
+    if layout == "auto" and known is OURS and not said.keys() & {"forecaster_id", "probability"}:
+        found = _found(header, OURS, said, ambiguous_is_error=False)
+        if not all(role in found for role in ("forecaster_id", "probability")):
+            wide = _wide(header, first_rows, said)
+            if len(wide.forecasters) > 1 and not {"forecaster_id", "probability"} & set(map(plain, header)):
+                return wide
+    return _long(header, known, said)
+
+
+def _long(header: list[str], known: Format, said: dict[str, int]) -> Plan:
+    roles = _found(header, known, said, ambiguous_is_error=True)
+    places = {plain(name): i for i, name in enumerate(header)}
+    extras = {role: places[name] for role, name in known.extras.items() if name in places}
+    question: tuple[int, ...] = (roles.pop("question_id"),) if "question_id" in roles else ()
+    if known.question_is_the_rest and not question:
+        taken = {*roles.values(), *extras.values()}
+        question = tuple(i for i, name in enumerate(header) if i not in taken and name)
+    missing = [role for role in NEEDED if role not in roles and not (role == "question_id" and question)]
+    if missing:
+        raise InputError(
+            f"a long table needs the columns {', '.join(NEEDED)}, a wide one a column of numbers for each forecaster; "
+            f"{_listed(missing)} cannot be told from the columns {', '.join(map(repr, header))}: "
+            f"name them as --column {missing[0]}=NAME (in Python columns={{{missing[0]!r}: NAME}})."
+        )
+    used = {*question, *roles.values(), *extras.values()}
+    ignored = tuple(name for i, name in enumerate(header) if i not in used and name)
+    return Plan(known, question, roles, extras=extras, ignored=ignored)
+
+
+def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int]) -> Plan:
+    """The first column, or ``question_id``, names the question; every other column of numbers is a forecaster."""
+    places = {plain(name): i for i, name in reversed(list(enumerate(header)))}
+    roles = {role: places[role] for role in BESIDE if role in places} | {
+        role: place for role, place in said.items() if role in BESIDE
+    }
+    if "question_id" not in roles and np.any(numbers(first_rows[0]).values % 1 > 0):
+        raise InputError(
+            f"the first column of a wide table must name the questions; {header[0]!r} holds probabilities: "
+            "add a column question_id."
+        )
+    question = roles.pop("question_id", 0)
+    taken = {question, *roles.values(), *(places[name] for name in NOT_ASKED if name in places)}
+    free = [i for i in range(len(header)) if i not in taken and header[i]]
+    forecasters = tuple(i for i in free if _numeric(first_rows[i]))
+    if not forecasters:
+        raise InputError(
+            "a long table needs the columns question_id, forecaster_id, probability, a wide one a column of numbers for "
+            f"each forecaster; the columns are {', '.join(map(repr, header))}."
+        )
+    used = {question, *roles.values(), *forecasters}
+    ignored = tuple(name for i, name in enumerate(header) if i not in used and name)
+    return Plan(OURS, (question,), roles, forecasters, ignored=ignored)
+
+
+def _found(header: list[str], known: Format, said: dict[str, int], *, ambiguous_is_error: bool) -> dict[str, int]:
+    """The place of each role: as said, or by its first name if that is there, or by its only other name."""
+    places = {plain(name): i for i, name in enumerate(header)}
+    roles = dict(said)
+    for role, aliases in known.roles.items():
+        there = [name for name in aliases if name in places and places[name] not in said.values()]
+        if role in said or not there:
+            continue
+        if len(there) > 1 and there[0] != aliases[0] and known is OURS and ambiguous_is_error:
+            raise InputError(
+                f"one column must be the {role}; {_listed([repr(header[places[name]]) for name in there])} could be: "
+                f"pass --column {role}=NAME (in Python columns={{{role!r}: NAME}})."
+            )
+        roles[role] = places[there[0]]
+    return roles
+
+
+def _said(header: list[str], columns: Mapping[str, str]) -> dict[str, int]:
+    """The places of the columns that the user named."""
+    said = {}
+    for role, name in columns.items():
+        choice("a role in columns", role, ROLES)
+        if name not in header:
+            raise InputError(f"column {role} is said to be {name!r}; the columns are {', '.join(map(repr, header))}.")
+        said[role] = header.index(name)
+    return said
+
+
+def _check_header(header: list[str]) -> None:
+    """Refuse a first line that is no header, and names that stand there twice."""
+    values = numbers(header).values
+    if np.any(values % 1 > 0) or (len(header) > 1 and not np.isnan(values).any()):
+        raise InputError(f"the first line must name the columns; it is {', '.join(header)!r:.80}.")
+    seen: dict[str, int] = {}
+    for i, name in enumerate(header, start=1):
+        if name and name in seen:
+            raise InputError(
+                f"columns must have different names; {name!r} is the name of columns {seen[name]} and {i}."
+            )
+        seen[name] = i
+
+
+def _numeric(column: Cells) -> bool:
+    """Whether most of what stands in a column are numbers; per cent signs do not matter."""
+    if isinstance(column, np.ndarray) and column.dtype.kind == "b":
+        return False
+    found = numbers(column, percent_signs=True)
+    return bool(np.count_nonzero(~np.isnan(found.values)) >= np.count_nonzero(found.wrong))
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]

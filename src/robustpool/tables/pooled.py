@@ -1,0 +1,123 @@
+"""One forecast a question: the record that pooling a table gives, and how it is written."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import write_whole
+from .frames import NO_PARQUET
+from .records import Rejections, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .records import FloatArray, IntArray
+
+
+PARQUET = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, eq=False)
+class PooledTable:
+    """A forecast for each question, NaN where there is none.
+
+    >>> pooled = PooledTable(["rain"], np.array([0.75]), np.array([2]), np.array([np.nan]), forecasters=2)
+    >>> pooled.columns()
+    {'question_id': ['rain'], 'forecast': [0.75], 'forecasters': [2]}
+    """
+
+    questions: Sequence[str]
+    forecasts: FloatArray  # (questions,)
+    answers: IntArray  # (questions,): how many answers each forecast is made of
+    outcome: FloatArray  # (questions,): 0, 1, or NaN where it is not known
+    forecasters: int  # how many there are in the whole table
+    rejected: Rejections = field(default_factory=Rejections)
+    tally: Tally = field(default_factory=Tally)
+    contradictions: int = 0  # questions with both a 0 and a 1
+    unfit: int = 0  # questions with another number of answers than the rule is for
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by columns, None for NaN; with the outcomes, if any is known."""
+        columns: dict[str, list[Any]] = {
+            "question_id": list(self.questions),
+            "forecast": _with_none(self.forecasts),
+            "forecasters": self.answers.tolist(),
+        }
+        if not np.isnan(self.outcome).all():
+            columns["outcome"] = [None if math.isnan(value) else int(value) for value in self.outcome.tolist()]
+        return columns
+
+    def frame(self, backend: str = "pandas") -> Any:
+        """A data frame of pandas, polars or pyarrow.
+
+        >>> pooled = PooledTable(["rain"], np.array([0.75]), np.array([2]), np.array([1.0]), forecasters=2)
+        >>> pooled.frame("polars").rows()
+        [('rain', 0.75, 2, 1)]
+        """
+        import narwhals as nw
+
+        try:
+            return nw.from_dict(self.columns(), backend=backend).to_native()  # type: ignore[arg-type]
+        except (ImportError, ValueError, AttributeError) as error:
+            raise InputError(f"a data frame of {backend!r} cannot be made ({error}).") from None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv)."""
+        suffix = suffix_of(path)
+        if suffix in PARQUET:
+            write_whole(path, _parquet_writer(self))
+            return
+
+        def write_text(partial: Path) -> None:
+            with partial.open("w", encoding="utf-8", newline="") as file:
+                self.write_text(file, delimiter="\t" if suffix == ".tsv" else ",")
+
+        write_whole(path, write_text)
+
+    def write_text(self, file: IO[str], delimiter: str = ",") -> None:
+        """Write the table as CSV; nothing where there is no number."""
+        columns = self.columns()
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """How the name of an output ends, if that is something that can be written.
+
+    >>> suffix_of("pooled.CSV")
+    '.csv'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in ("", ".csv", ".tsv", ".txt", *PARQUET):
+        raise InputError(f"the output must end in .csv, .tsv or .parquet; it is {os.fspath(path)!r}.")
+    return suffix
+
+
+def _with_none(values: FloatArray) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _parquet_writer(table: PooledTable) -> Any:
+    """What writes the table to a path, with the library that there is."""
+    try:
+        from pyarrow import parquet
+
+        frame = table.frame("pyarrow")
+        return lambda path: parquet.write_table(frame, path)
+    except ImportError:
+        pass
+    try:
+        import polars as pl
+
+        return pl.DataFrame(table.columns()).write_parquet
+    except ImportError:
+        raise InputError(NO_PARQUET) from None

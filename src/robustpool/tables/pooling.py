@@ -1,0 +1,179 @@
+"""Combine a table of forecasts into one forecast a question."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.design import AnyAggregator, as_aggregator
+from ..aggregators.grid import GridAggregator
+from ..aggregators.rows import contradictory
+from ..aggregators.rules import Rule
+from ..aggregators.table import TableAggregator
+from ..checks import number
+from ..errors import InputError
+from ..forecasts import ContradictionWarning, aggregate
+from ..wording import counted
+from . import row_store
+from .pooled import PooledTable
+from .reading import Reading, check_unread, closing, filled_store, moment
+from .recency import weigh_by_age
+from .records import ForecastTable
+from .rejecting import RowsLeftOutWarning, summary_lines
+from .row_store import Part
+from .sources import is_path, native_frame
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from .records import FloatArray, Group, Rejections, Tally
+    from .text_blocks import Progress
+
+
+def aggregate_table(
+    source: str | os.PathLike[str] | ForecastTable | Any,
+    rule: AnyAggregator = "minimax",
+    *,
+    clip: float | None = None,
+    half_life: float | None = None,
+    layout: str = "auto",
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    percent: bool = False,
+    strict: bool = False,
+    as_of: float | str | datetime | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Combine a table of forecasts into one forecast a question.
+
+    Parameters
+    ----------
+    source
+        A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: many rows are
+        sorted by question in a temporary folder first.
+    rule, clip
+        As in `aggregate`. Weights of the table are used; a rule that has no use for them refuses the table.
+    half_life
+        Older answers count less: 2^(-age / half_life), the age in days before the newest answer to the question.
+    layout, format, columns, percent, strict, as_of, progress
+        How the source is read, as in `read_forecasts`.
+
+    Returns
+    -------
+    For a data frame one of the same library, with the columns question_id, forecast, forecasters (how many answers
+    there were) and outcome, if any is known. Otherwise a `PooledTable`, which can be written and made into a frame.
+    A question without an answer, or with another number of answers than the rule is made for, has no forecast.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, the rule is not known or fits no question.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame(
+    ...     {"question_id": ["rain", "rain", "snow"], "forecaster_id": ["ann", "bob", "ann"], "probability": [0.7, 0.6, 0.1]}
+    ... )
+    >>> aggregate_table(frame, "mean")
+      question_id  forecast  forecasters
+    0        rain      0.65            2
+    1        snow      0.10            1
+    """
+    pool = Pool(as_aggregator(rule), clip, half_life)
+    how = Reading(layout, format, columns, percent, strict, as_of, progress)
+    if isinstance(source, ForecastTable):
+        check_unread(how)
+        pool.add(Part(source, 0, 1))
+        return pool.done(source.rejected, source.tally, stacklevel=3)
+    frame = None if is_path(source) else native_frame(source)
+    with filled_store(source if frame is None else frame, how, room=row_store.ROOM) as store:
+        for part in store.parts(moment(as_of)):
+            pool.add(part)
+        rejected, tally = closing(store, how, answers=pool.answered)
+    result = pool.done(rejected, tally, stacklevel=3)
+    if rejected.total:
+        warnings.warn(summary_lines(rejected, tally)[0], RowsLeftOutWarning, stacklevel=2)
+    return result if frame is None else result.frame(frame.implementation)
+
+
+class Pool:
+    """Combines tables that have some of the questions each."""
+
+    def __init__(self, aggregator: Callable[[Any], Any], clip: float | None, half_life: float | None) -> None:
+        """No table yet; what cannot work is said before anything is read."""
+        if clip is not None:
+            aggregate([0.5], "mean", clip=clip)
+        self._half_life = None if half_life is None else number("half_life", half_life, above=0)
+        self._aggregator, self._clip = aggregator, clip
+        self._agents = _agents(aggregator)
+        self._parts: list[tuple[slice, PooledTable]] = []  # with the places of its questions among all
+        self._at_odds: list[str] = []  # questions with both a 0 and a 1
+        self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
+        self.answered = 0
+
+    def add(self, part: Part) -> None:
+        """Combine the answers of a table."""
+        table = part.table if self._half_life is None else weigh_by_age(part.table, self._half_life)
+        forecasts = np.full(len(table.questions), np.nan)
+        for group in table.groups():
+            count = group.reports.shape[1]
+            self.answered += group.reports.size
+            if self._agents not in (None, count):
+                self._unfit += [(table.questions[each], count) for each in group.questions.tolist()]
+                continue
+            said = forecasts[group.questions] = self._pooled(group)
+            if isinstance(self._aggregator, Rule) and not self._clip:  # a function says of 0 and 1 what it says
+                undecided = np.flatnonzero(said == 0.5)
+                odd = group.questions[undecided[contradictory(group.reports[undecided])]]
+                self._at_odds += [table.questions[each] for each in odd.tolist()]
+        pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
+        self._parts.append((slice(part.first, None, part.step), pooled))
+
+    def done(self, rejected: Rejections, tally: Tally, stacklevel: int) -> PooledTable:
+        """One table of all of them, with a warning for what is odd."""
+        questions = sum(len(part.questions) for _, part in self._parts)
+        names: list[str] = [""] * questions
+        forecasts, outcome = np.full(questions, np.nan), np.full(questions, np.nan)
+        answers = np.zeros(questions, dtype=np.int64)
+        for places, part in self._parts:
+            names[places] = part.questions
+            forecasts[places], answers[places], outcome[places] = part.forecasts, part.answers, part.outcome
+        self._warn(questions, int(np.count_nonzero(answers)), stacklevel + 1)
+        forecasters = self._parts[0][1].forecasters
+        odd, unfit = len(self._at_odds), len(self._unfit)
+        return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit)
+
+    def _pooled(self, group: Group) -> FloatArray:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContradictionWarning)  # they are counted over all groups
+            weights = {} if group.weights is None else {"weights": group.weights}
+            return np.asarray(aggregate(group.reports, self._aggregator, clip=self._clip, **weights))
+
+    def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
+        if self._unfit:
+            name, count = self._unfit[0]
+            rule = f"the rule is made for {self._agents} answers a question; question {name} has {count}"
+            if len(self._unfit) == answered:
+                raise InputError(f"{rule} (and none has {self._agents}).")
+            without = f"{len(self._unfit):,} of {counted(questions, 'question')} have no forecast"
+            warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
+        if self._at_odds:
+            warnings.warn(
+                "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question "
+                f"{self._at_odds[0]} has both ({len(self._at_odds):,} of {counted(questions, 'question')}).",
+                ContradictionWarning,
+                stacklevel=stacklevel,
+            )
+
+
+def _agents(aggregator: Any) -> int | None:
+    """For how many answers an aggregator is made; None: for any number, or nobody knows."""
+    inner = getattr(aggregator, "aggregator", aggregator)
+    if isinstance(inner, GridAggregator):
+        return inner.agents
+    return inner.reports.shape[1] if isinstance(inner, TableAggregator) else None

@@ -1,0 +1,162 @@
+"""Read forecasts from a file or a data frame: what can be used becomes a table, what cannot is counted and told."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..wording import counted
+from .plans import make_plan
+from .records import ForecastTable, Rejections, Tally
+from .rejecting import RejectionLog
+from .row_store import RowStore
+from .sources import open_source
+from .taking import take_long, take_wide
+from .values import times
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from .text_blocks import Progress
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a source is read."""
+
+    layout: str = "auto"
+    format: str = "auto"
+    columns: Mapping[str, str] | None = None
+    percent: bool = False
+    strict: bool = False
+    as_of: float | str | datetime | None = None
+    progress: Progress | None = None
+
+
+def read_forecasts(
+    source: str | os.PathLike[str] | ForecastTable | Any,
+    *,
+    layout: str = "auto",
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    percent: bool = False,
+    strict: bool = False,
+    as_of: float | str | datetime | None = None,
+    progress: Progress | None = None,
+) -> ForecastTable:
+    """Read forecasts of many people on many questions.
+
+    Parameters
+    ----------
+    source
+        A CSV file (comma, semicolon or tab; plain or gzipped), a Parquet file, or a data frame of pandas, polars or
+        pyarrow. A `ForecastTable` is returned as it is.
+    layout
+        ``"long"``: one answer a row, with the columns question_id, forecaster_id, probability, and perhaps outcome,
+        timestamp, weight and cluster. ``"wide"``: one question a row, one column of numbers for each forecaster.
+        By default it is told from the names of the columns.
+    format
+        ``"robustpool"``, or the export of others: ``"metaculus"``, ``"gjp"``, ``"iqisa"`` or ``"hubverse"``. By default
+        it is told from the names of the columns.
+    columns
+        What columns with other names are, such as ``{"probability": "p"}``.
+    percent
+        The probabilities are percentages: 0.5 is half a per cent.
+    strict
+        Raise an error if any row cannot be used, in place of leaving it out.
+    as_of
+        Only answers until then: ISO 8601, seconds since 1970, or a datetime.
+    progress
+        Called now and then with how much has been read, and of how much.
+
+    Returns
+    -------
+    A table with the last answer of each forecaster to each question. `ForecastTable.rejected` has the rows that were
+    left out, and `ForecastTable.tally` what was missing, repeated or superseded; `summary_lines` makes sentences of both.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, it cannot be told what its columns are, or no row can be used.
+
+    Examples
+    --------
+    >>> import polars
+    >>> frame = polars.DataFrame({"question_id": ["rain", "rain", "snow"], "ann": [0.7, 0.8, 1.2], "bob": [0.6, 0.6, 0.1]})
+    >>> table = read_forecasts(frame)
+    >>> table.questions, table.forecasters, table.probability.tolist()
+    (['rain', 'snow'], ['ann', 'bob'], [0.8, 0.6, 0.1])
+    >>> table.rejected.first[0].reason
+    'probability must lie in [0, 1]; row 2 (question snow, forecaster ann) is 1.2'
+    """
+    how = Reading(layout, format, columns, percent, strict, as_of, progress)
+    if isinstance(source, ForecastTable):
+        check_unread(how)
+        return source
+    with filled_store(source, how) as store:
+        (part,) = store.parts(moment(as_of))
+        rejected, tally = closing(store, how, answers=part.table.rows)
+        return replace(part.table, rejected=rejected, tally=tally)
+
+
+def check_unread(how: Reading) -> None:
+    """Refuse options of reading for a table that has been read already."""
+    for name in ("layout", "format", "columns", "percent", "strict", "as_of"):
+        if getattr(how, name) and getattr(how, name) != getattr(Reading, name):
+            raise InputError(f"{name} says how a file or a data frame is read; a ForecastTable has been read already.")
+
+
+@contextmanager
+def filled_store(source: Any, how: Reading, *, room: int | None = None) -> Iterator[RowStore]:
+    """A store with every row of a source that can be used; without ``room`` all in memory."""
+    log = RejectionLog("line")
+    with RowStore(log, room=room) as store:
+        opened = open_source(source, log, how.progress)
+        if not hasattr(opened, "header_line"):
+            log.place = "row"
+        batches = opened.batches()
+        first = next((batch for batch in batches if len(batch.lines)), None)
+        if first is None:
+            if log.lost:
+                closing(store, how, answers=0)  # says why no line is a row
+            columns = ", ".join(map(repr, opened.names))
+            raise InputError(f"forecasts must have at least one row; there is none below the columns {columns}.")
+        plan = make_plan(opened.names, first.columns, layout=how.layout, format=how.format, columns=how.columns)
+        if how.as_of is not None and "timestamp" not in plan.roles:
+            raise InputError("as_of needs a column timestamp; there is none.")
+        store.tally = replace(store.tally, ignored=plan.ignored)
+        for batch in chain([first], batches):
+            if plan.wide:
+                take_wide(batch, plan, opened.names, store, percent=how.percent)
+            else:
+                take_long(batch, plan, store, percent=how.percent)
+        yield store
+
+
+def closing(store: RowStore, how: Reading, *, answers: int) -> tuple[Rejections, Tally]:
+    """What was left out in the end; an error if that is everything, or anything while reading strictly."""
+    rejected, tally = store.log.done(), store.tally
+    entries = tally.entries + store.log.lost
+    tally = replace(tally, entries=entries)
+    if rejected.total and (how.strict or not answers):
+        first = rejected.first[0].reason
+        raise InputError(f"{first} ({rejected.total:,} of {counted(entries, 'row')} cannot be used).")
+    if not answers:
+        why = "no answer is that old" if tally.later else "every probability is missing"
+        raise InputError(f"forecasts must have at least one answer; {why} ({counted(entries, 'row')}).")
+    return rejected, tally
+
+
+def moment(as_of: float | str | datetime | None) -> float | None:
+    """A point of time in seconds since 1970."""
+    if as_of is None:
+        return None
+    said = times([as_of])
+    if said.wrong[0] or said.values[0] != said.values[0]:
+        raise InputError(f"as_of must be ISO 8601 or seconds since 1970; it is {as_of!r}.")
+    return float(said.values[0])

@@ -1,0 +1,45 @@
+"""Older answers count less: a weight that halves with each half-life."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..checks import number
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from .records import ForecastTable
+
+DAY = 86_400.0
+"""Seconds."""
+
+
+def weigh_by_age(table: ForecastTable, half_life: float) -> ForecastTable:
+    """Multiply the weight of each answer by 2^(-age / half_life), the age in days before the question's newest answer.
+
+    >>> from robustpool.tables.records import ForecastTable
+    >>> table = ForecastTable(
+    ...     questions=["rain"], forecasters=["ann", "bob"], question=np.array([0, 0]), forecaster=np.array([0, 1]),
+    ...     probability=np.array([0.7, 0.6]), outcome=np.array([1.0]), timestamp=np.array([0.0, 3 * 86400.0]),
+    ... )
+    >>> weigh_by_age(table, half_life=1.5).weight
+    array([0.25, 1.  ])
+    """
+    days = number("half_life", half_life, above=0)
+    if table.timestamp is None:
+        raise InputError("half_life needs a column timestamp; there is none.")
+    absent = np.isnan(table.timestamp)
+    if absent.any():
+        row = int(np.argmax(absent))
+        whose = f"{table.forecasters[table.forecaster[row]]} on {table.questions[table.question[row]]}"
+        raise InputError(
+            f"half_life needs a timestamp for each answer; that of {whose} has none ({absent.sum():,} of {table.rows:,})."
+        )
+    newest = np.full(len(table.questions), -np.inf)
+    np.maximum.at(newest, table.question, table.timestamp)
+    age = (newest[table.question] - table.timestamp) / DAY
+    weight = np.maximum(np.exp2(-age / days), np.finfo(np.float64).tiny)  # positive, however old
+    return replace(table, weight=weight if table.weight is None else weight * table.weight)

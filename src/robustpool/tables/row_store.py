@@ -1,0 +1,210 @@
+"""Answers by columns: in memory while they are few, in files by question once they are many.
+
+Rows come in any order and go out ordered by question, one answer a forecaster. When more than ``room`` rows have come,
+they are moved to one of `PARTS` files by the number of their question, modulo `PARTS`; what goes out then is one table
+for each file. Only the names stay in memory.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from .codes import Codes
+from .questions import Questions
+from .records import ForecastTable, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from .records import FloatArray, IntArray
+    from .rejecting import RejectionLog
+
+ROOM = 8_000_000
+"""Rows that are kept in memory."""
+
+MOVED_AT_ONCE = 1 << 20
+"""Rows that are moved to files at a time, once there are too many."""
+
+PARTS = 64
+"""Files to which the rows of a larger source are moved."""
+
+
+class Part(NamedTuple):
+    """A table with some of the questions: those with the numbers ``first``, ``first + step``, ..."""
+
+    table: ForecastTable
+    first: int
+    step: int
+
+
+class RowStore:
+    """Takes rows, gives tables. A context, which removes its files."""
+
+    def __init__(self, log: RejectionLog, *, room: int | None = None) -> None:
+        """An empty store; without ``room`` everything stays in memory."""
+        self.questions, self.forecasters = Questions(), Codes()
+        self.log, self.tally = log, Tally()
+        self._room, self._rows = room, 0
+        self._batches: deque[NDArray[np.void]] = deque()
+        self._folder: Path | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Nothing to do."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the files."""
+        self._stack.close()
+
+    def count(self, **more: int) -> None:
+        """Add to the tally."""
+        self.tally = replace(self.tally, **{name: getattr(self.tally, name) + int(n) for name, n in more.items()})
+
+    def add(
+        self,
+        question: IntArray,
+        forecaster: IntArray,
+        probability: FloatArray,
+        weight: FloatArray | None,
+        timestamp: FloatArray | None,
+    ) -> None:
+        """Take some rows; all batches have weights, or none has, and so with timestamps."""
+        columns: dict[str, tuple[str, NDArray[np.generic] | None]] = {
+            "question": ("i4", question),
+            "forecaster": ("i4", forecaster),
+            "probability": ("f8", probability),
+            "weight": ("f8", weight),
+            "timestamp": ("f8", timestamp),
+        }
+        there = {name: (kind, column) for name, (kind, column) in columns.items() if column is not None}
+        batch = np.empty(len(question), dtype=[(name, kind) for name, (kind, _) in there.items()])
+        for name, (_, column) in there.items():
+            batch[name] = column
+        self._batches.append(batch)
+        self._rows += len(batch)
+        if self._room is not None and self._rows > self._room:
+            self._try_to_move()
+
+    def parts(self, as_of: float | None = None) -> Iterator[Part]:
+        """The rows as tables, each with some of the questions; answers after ``as_of`` are left out."""
+        if self._folder is None:
+            yield Part(self._table(self._some_rows(self._rows), 0, 1, as_of), 0, 1)
+            return
+        self._try_to_move()
+        for part in range(PARTS):
+            path = self._folder / str(part)
+            rows = np.fromfile(path, dtype=self._kind) if path.exists() else np.empty(0, dtype=self._kind)
+            yield Part(self._table(rows, part, PARTS, as_of), part, PARTS)
+
+    def _some_rows(self, number: int) -> NDArray[np.void]:
+        """Take batches with about so many rows out of the memory."""
+        taken = []
+        while self._batches and number > 0:
+            taken.append(self._batches.popleft())
+            number -= len(taken[-1])
+        return np.concatenate(taken) if taken else np.empty(0, dtype=_BARE)
+
+    def _try_to_move(self) -> None:
+        try:
+            self._move_to_files()
+        except OSError as error:
+            why = error.strerror or error
+            raise InputError(f"many rows need a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
+
+    def _move_to_files(self) -> None:
+        """Append what is in memory to the files of its questions."""
+        if self._folder is None:
+            self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="robustpool-rows-")))
+            self._kind = self._batches[0].dtype
+        while self._batches:
+            rows = self._some_rows(MOVED_AT_ONCE)
+            part = rows["question"] % PARTS
+            order = np.argsort(part, kind="stable")
+            ends = np.searchsorted(part[order], np.arange(PARTS + 1))
+            for number, (start, end) in enumerate(pairwise(ends)):
+                with (self._folder / str(number)).open("ab") as file:
+                    rows[order[start:end]].tofile(file)
+        self._rows, self._room = 0, MOVED_AT_ONCE
+
+    def _table(self, rows: NDArray[np.void], first: int, step: int, as_of: float | None) -> ForecastTable:
+        """One table: questions that were refused are dropped, and of each forecaster's answers the last one stays."""
+        rows = self._without_refused(rows)
+        if as_of is not None and "timestamp" in (rows.dtype.names or ()):
+            late = rows["timestamp"] > as_of
+            self.count(later=late.sum())
+            rows = rows[~late]
+        rows = self._last_answers(rows)
+        names = self.questions.codes.names[first::step]
+        outcome = self.questions.outcome.of(len(self.questions.codes.names))[first::step].copy()  # no view of them all
+        outcome[[number // step for number in self.questions.refused if number % step == first]] = np.nan
+        clusters = self.questions.cluster_numbers()
+        columns = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
+        return ForecastTable(
+            questions=names,
+            forecasters=self.forecasters.names,
+            question=(columns.pop("question") // step).astype(np.int64),
+            forecaster=columns.pop("forecaster").astype(np.int64),
+            outcome=outcome,
+            cluster=None if clusters is None else clusters[first::step].copy(),
+            rejected=self.log.done(),
+            tally=self.tally,
+            **columns,
+        )
+
+    def _without_refused(self, rows: NDArray[np.void]) -> NDArray[np.void]:
+        if not self.questions.refused:
+            return rows
+        wrong = np.isin(rows["question"], np.fromiter(self.questions.refused, np.int64))
+        for question, count in zip(*np.unique(rows["question"][wrong], return_counts=True), strict=True):
+            refusal = self.questions.refused[int(question)]
+            self.log.reject(refusal.rule, [refusal.line], lambda _, says=refusal.says: says, count=int(count))  # type: ignore[misc]
+        return rows[~wrong]
+
+    def _last_answers(self, rows: NDArray[np.void]) -> NDArray[np.void]:
+        """Ordered by question, then forecaster; of several answers the last in time, and then in the source."""
+        pair = rows["question"].astype(np.int64) * max(1, len(self.forecasters.names)) + rows["forecaster"]
+        order = np.argsort(pair, kind="stable")
+        pair = pair[order]
+        last = np.ones(len(pair), np.bool_)
+        last[:-1] = pair[1:] != pair[:-1]
+        timed = "timestamp" in (rows.dtype.names or ())
+        if timed:  # only those who answered more than once need to be put in the order of time
+            many = ~last
+            many[1:] |= ~last[:-1]
+            times = np.nan_to_num(rows["timestamp"][order[many]], nan=-np.inf)
+            order[many] = order[many][np.lexsort((times, pair[many]))]
+        kept = rows[order[last]]
+        if not last.all():
+            stays: IntArray = (np.cumsum(last) - last)[
+                ~last
+            ]  # the number of the answer that is kept in place of each other one
+            dropped = rows[order[~last]]
+            same_time = (
+                np.isclose(dropped["timestamp"], kept["timestamp"][stays], rtol=0, atol=0, equal_nan=True)
+                if timed
+                else np.ones(len(dropped), np.bool_)
+            )
+            same = same_time & (dropped["probability"] == kept["probability"][stays])
+            if "weight" in (rows.dtype.names or ()):
+                same &= dropped["weight"] == kept["weight"][stays]
+            self.count(duplicates=same.sum(), replaced=(same_time & ~same).sum(), superseded=(~same_time).sum())
+        return kept
+
+
+_BARE = np.dtype([("question", "i4"), ("forecaster", "i4"), ("probability", "f8")])

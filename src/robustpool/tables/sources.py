@@ -1,0 +1,91 @@
+"""What a table can come from: a file or a data frame, as names of columns and batches of rows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import InputError
+from .csv_batches import Batch, CsvSource
+from .formats import OURS, ROLES, plain, told_format
+from .text_blocks import Progress, open_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .rejecting import RejectionLog
+
+PARQUET = b"PAR1"
+
+
+class Source(Protocol):
+    """The names of the columns, and the rows in batches."""
+
+    names: list[str]
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows, some at a time."""
+
+
+def is_path(source: object) -> bool:
+    """Whether a source is meant as a file."""
+    return isinstance(source, (str, os.PathLike))
+
+
+def open_source(source: Any, log: RejectionLog, progress: Progress | None = None) -> Source:
+    """A CSV or Parquet file, told from its first bytes, or a data frame."""
+    if not is_path(source):
+        return _frame_source(source)
+    path = Path(source)
+    with open_file(path) as file:
+        beginning = file.read(4)
+    if beginning == PARQUET:
+        from .frames import ParquetSource
+
+        log.place = "row"
+        return ParquetSource(path, progress)
+    return CsvSource(path, log, progress)
+
+
+def native_frame(source: Any) -> Any:
+    """A data frame of any library that narwhals knows; an index of pandas that says something becomes a column."""
+    import narwhals as nw
+
+    if hasattr(source, "reset_index") and hasattr(source, "columns"):
+        _check_names(list(map(str, source.columns)))
+        if _index_says_something(source):
+            source = source.reset_index(names=[name or "question_id" for name in source.index.names])
+        source = source.rename(columns=str)
+    frame = nw.from_native(source, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        raise InputError(
+            "forecasts must be a file, a data frame of pandas, polars or pyarrow, or a ForecastTable; "
+            f"they are of the type {type(source).__name__}."
+        )
+    return frame
+
+
+def _frame_source(source: Any) -> Source:
+    from .frames import FrameSource
+
+    return FrameSource(native_frame(source))
+
+
+def _check_names(names: list[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"columns must have different names; {twice!r} is the name of {names.count(twice)} of them.")
+
+
+def _index_says_something(frame: Any) -> bool:
+    """Whether the index of a pandas frame has a name, holds text, or stands beside columns that hold nothing but numbers."""
+    if any(name is not None for name in frame.index.names):
+        return True
+    names = {plain(str(name)) for name in frame.columns}
+    if names & set(OURS.roles["question_id"]) or told_format(list(names)) is not OURS or frame.index.nlevels > 1:
+        return False
+    other = [kind for name, kind in frame.dtypes.items() if plain(str(name)) not in ROLES]
+    return frame.index.dtype.kind not in "iuf" or all(getattr(kind, "kind", "O") in "iuf" for kind in other)

@@ -1,0 +1,216 @@
+"""Columns of text or numbers as arrays: NaN where there is nothing, a mark where there is something else."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from .records import FloatArray
+
+    BoolArray = NDArray[np.bool_]
+    Cells = Sequence[Any] | NDArray[Any]
+
+MISSING = frozenset(["", "na", "n/a", "nan", "nat", "null", "none", "<na>", "#n/a", "missing", "-"])
+"""How people write that there is nothing, in small letters."""
+
+OUTCOMES = {
+    **dict.fromkeys(["1", "1.0", "true", "t", "yes", "y"], 1.0),
+    **dict.fromkeys(["0", "0.0", "false", "f", "no", "n"], 0.0),
+}
+"""How people write yes and no, in small letters."""
+
+LATEST = 1e11
+"""Seconds since 1970 beyond which a number is no time that anybody meant; milliseconds are."""
+
+LONGEST_SHOWN = 40
+
+
+class Column(NamedTuple):
+    """The values of a column, NaN where nothing is written, and which entries say something that is no value."""
+
+    values: FloatArray
+    wrong: BoolArray
+
+
+def is_missing(entry: object) -> bool:
+    """Whether nothing is written there.
+
+    >>> is_missing("NA"), is_missing(None), is_missing(float("nan")), is_missing("0")
+    (True, True, True, False)
+    """
+    if isinstance(entry, str):
+        return entry.strip().lower() in MISSING
+    try:
+        return entry is None or bool(entry != entry)  # noqa: PLR0124
+    except TypeError:  # pandas.NA does not compare
+        return True
+
+
+def quoted(entry: object) -> str:
+    """An entry as an error shows it: numbers as they are, text in quotes, none of it long.
+
+    >>> quoted("1.20"), quoted("fifty"), quoted(1.5), quoted("x" * 100)
+    ('1.20', "'fifty'", '1.5', "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'")
+    """
+    text = str(entry).strip()
+    short = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+    try:
+        float(text)
+    except ValueError:
+        return repr(short) if isinstance(entry, str) else short
+    return short
+
+
+def named(name: str) -> str:
+    """A name as an error shows it: as it is, if it is short and printable.
+
+    >>> named(" ann "), named("a\\nn")
+    ('ann', 'a\\\\nn')
+    """
+    text = name.strip() or "''"
+    return text if len(text) <= LONGEST_SHOWN and text.isprintable() else repr(text[:LONGEST_SHOWN])[1:-1]
+
+
+def numbers(column: Cells, *, percent_signs: bool = False) -> Column:
+    """Numbers of any kind, or text that Python reads as a number; with ``percent_signs`` also ``55%``.
+
+    >>> numbers(["0.5", "", "x"])
+    Column(values=array([0.5, nan, nan]), wrong=array([False, False,  True]))
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return _right(column.astype(np.float64))
+    try:
+        return _right(np.fromiter(map(float, column), np.float64, len(column)))
+    except (TypeError, ValueError):
+        pass
+    try:
+        return _right(np.fromiter((math.nan if is_missing(x) else float(x) for x in column), np.float64, len(column)))
+    except (TypeError, ValueError):
+        return _one_by_one(column, lambda entry: _number(entry, percent_signs=percent_signs))
+
+
+def outcomes(column: Cells, *, options: bool = False) -> Column:
+    """0 and 1 in any of their spellings; with ``options`` also the letters a (yes) and b (no).
+
+    >>> outcomes(["yes", "0", "", "maybe"])
+    Column(values=array([ 1.,  0., nan, nan]), wrong=array([False, False, False,  True]))
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        values = column.astype(np.float64)
+        wrong = ~np.isnan(values) & (values != 0) & (values != 1)
+        return Column(np.where(wrong, np.nan, values), wrong)
+    known: dict[str, float] = OUTCOMES | ({"a": 1.0, "b": 0.0} if options else {})
+    text = column if all_text(column) else ["" if is_missing(entry) else str(entry) for entry in column]
+    said = {each: known.get(each.strip().lower(), math.nan) for each in set(text)}
+    odd = {each for each, value in said.items() if math.isnan(value) and not is_missing(each)}
+    values = np.fromiter(map(said.__getitem__, text), np.float64, len(text))
+    wrong = np.fromiter(map(odd.__contains__, text), np.bool_, len(text)) if odd else np.zeros(len(text), np.bool_)
+    return Column(values, wrong)
+
+
+def times(column: Cells) -> Column:
+    """Seconds since 1970, of ISO 8601 with a zone or in UTC, of dates, and of numbers, which are seconds already.
+
+    >>> times(["1970-01-02", "1970-01-01 01:00:00+01:00", "90", "soon"])
+    Column(values=array([86400.,     0.,    90.,    nan]), wrong=array([False, False, False,  True]))
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+        seconds = column.astype("datetime64[us]").astype(np.int64) / 1e6
+        return _right(np.where(np.isnat(column), np.nan, seconds))
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiu":
+        values = column.astype(np.float64)
+        wrong = ~np.isnan(values) & ~(np.abs(values) < LATEST)
+        return Column(np.where(wrong, np.nan, values), wrong)
+    for read in (_all_iso, _all_seconds):
+        with suppress(TypeError, ValueError, Warning):
+            return _right(read(column))
+    return _one_by_one(column, _seconds)
+
+
+def all_text(column: Cells) -> TypeGuard[Sequence[str]]:
+    """Whether a column holds nothing but text."""
+    return set(map(type, column)) <= {str}
+
+
+def _all_iso(column: Cells) -> FloatArray:
+    """Seconds since 1970, if all are dates or times with a date, in UTC; else an error."""
+    joined = "\n".join(column)
+    if joined.count("-") != 2 * len(column):  # numpy would read 1704067200 as a year, and one with a day as well
+        raise ValueError(column[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy warns of zones
+        moments = np.array(joined.replace("Z", "").replace("+00:00", "").split("\n"), dtype="datetime64[us]")
+    return _in_range(np.asarray(moments.astype(np.int64) / 1e6))
+
+
+def _all_seconds(column: Cells) -> FloatArray:
+    """Seconds since 1970, if all are numbers, and none of them could be a day such as 20240131; else an error."""
+    values = np.fromiter(map(float, column), np.float64, len(column))
+    if np.any((values >= 1e7) & (values < 1e8)):
+        raise ValueError(column[0])
+    return _in_range(values)
+
+
+def _in_range(seconds: FloatArray) -> FloatArray:
+    if not np.all(np.abs(seconds) < LATEST):
+        raise ValueError(seconds[0])
+    return seconds
+
+
+def _right(values: FloatArray) -> Column:
+    return Column(values, np.zeros(len(values), np.bool_))
+
+
+def _one_by_one(column: Cells, read: Callable[[Any], float]) -> Column:
+    """The slow way, for a batch with an entry that is wrong."""
+    values, wrong = np.full(len(column), np.nan), np.zeros(len(column), np.bool_)
+    for i, entry in enumerate(column):
+        if is_missing(entry):
+            continue
+        try:
+            values[i] = read(entry)
+        except (TypeError, ValueError):
+            wrong[i] = True
+    return Column(values, wrong)
+
+
+def _number(entry: Any, *, percent_signs: bool) -> float:
+    if percent_signs and isinstance(entry, str) and entry.rstrip().endswith("%"):
+        return float(entry.rstrip()[:-1])
+    return float(entry)
+
+
+def _iso_seconds(text: str) -> float:
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _seconds(entry: Any) -> float:
+    """Seconds since 1970 of text, a date or a number."""
+    if isinstance(entry, datetime):
+        return _iso_seconds(entry.isoformat())
+    if isinstance(entry, date):
+        return _iso_seconds(entry.isoformat())
+    if not isinstance(entry, str):
+        seconds = float(entry)
+    else:
+        text = entry.strip()
+        try:
+            seconds = float(text)
+        except ValueError:
+            return _iso_seconds(text)
+        if text.isdigit() and len(text) == len("20240131"):  # a day of 2024, not one of 1970
+            return _iso_seconds(text)
+    if not abs(seconds) < LATEST:
+        raise ValueError(entry)
+    return seconds

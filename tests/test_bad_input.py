@@ -1,0 +1,411 @@
+"""Tables of forecasts with everything that goes wrong in them: what is said, where, how often, and what is still used."""
+
+from __future__ import annotations
+
+import builtins
+import codecs
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from robustpool.errors import InputError
+from robustpool.tables import text_blocks
+from robustpool.tables.pooling import aggregate_table
+from robustpool.tables.reading import read_forecasts
+from robustpool.tables.rejecting import RowsLeftOutWarning, summary_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from robustpool.tables.records import ForecastTable
+
+LONG = "question_id,forecaster_id,probability\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    """Write text or bytes to a file in a folder of its own."""
+
+    def write(content: str | bytes, name: str = "forecasts.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def reasons(table: ForecastTable) -> list[str]:
+    return [each.reason for each in table.rejected.first]
+
+
+# ------------------------------------------------------------------------------------------- one row is wrong, one is left
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("q2,ann,1.2", "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is 1.2"),
+        ("q2,ann,1.0000001", "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is 1.0000001"),
+        ("q2,ann,-0.1", "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is -0.1"),
+        ("q2,ann,inf", "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is inf"),
+        (
+            "q2,ann,50",
+            (
+                "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is 50; "
+                "if that is 50 %, pass --percent (percent=True)"
+            ),
+        ),
+        ("q2,ann,high", "probability must be a number; line 3 (question q2, forecaster ann) is 'high'"),
+        (
+            "q2,ann,55%",
+            (
+                "probability must be a number; line 3 (question q2, forecaster ann) is '55%'; "
+                "if that is 55 %, pass --percent (percent=True)"
+            ),
+        ),
+        ('q2,ann,"0,55"', "probability must be a number; line 3 (question q2, forecaster ann) is '0,55'; write 0.55"),
+        (",ann,0.5", "question_id must not be empty; line 3 (question '', forecaster ann) is empty"),
+        ("q2, ,0.5", "forecaster_id must not be empty; line 3 (question q2, forecaster '') is empty"),
+        ("q2,ann", "a row must have 3 fields; line 3 has 2"),
+        ("q2,ann,0.5,7", "a row must have 3 fields; line 3 has 4"),
+        (
+            'q2,"a\nnn",0.5,7',
+            "a row must have 3 fields; line 3 has 4 with what is quoted up to line 4",
+        ),
+    ],
+)
+def test_a_wrong_row_is_left_out_and_told(write: Any, row: str, reason: str) -> None:
+    path = write(f"{LONG}q1,bob,0.6\n{row}\n")
+    table = read_forecasts(path)
+    assert reasons(table) == [reason]
+    assert table.probability.tolist() == [0.6]
+    with pytest.raises(InputError) as caught:
+        read_forecasts(path, strict=True)
+    lines = row.count("\n") + 1
+    assert str(caught.value) == f"{reason} ({lines} of {lines + 1} rows cannot be used)."
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("outcome", "maybe", "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2, forecaster ann) is 'maybe'"),
+        ("outcome", "0.5", "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2, forecaster ann) is 0.5"),
+        ("weight", "0", "weight must be a positive number; line 3 (question q2, forecaster ann) is 0"),
+        ("weight", "-1", "weight must be a positive number; line 3 (question q2, forecaster ann) is -1"),
+        ("weight", "", "weight must be a positive number; line 3 (question q2, forecaster ann) is ''"),
+        ("weight", "much", "weight must be a positive number; line 3 (question q2, forecaster ann) is 'much'"),
+        ("weight", "inf", "weight must be a positive number; line 3 (question q2, forecaster ann) is inf"),
+        ("timestamp", "soon", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 'soon'"),
+        ("timestamp", "31.12.2024", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is '31.12.2024'"),
+        ("timestamp", "1712121200000", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 1712121200000"),
+    ],
+)  # fmt: skip
+def test_the_other_columns_are_checked_too(write: Any, column: str, value: str, reason: str) -> None:
+    table = read_forecasts(write(f"question_id,forecaster_id,probability,{column}\nq1,bob,0.6,1\nq2,ann,0.5,{value}\n"))
+    assert reasons(table) == [reason]
+    assert table.probability.tolist() == [0.6]
+
+
+def test_a_row_is_rejected_once_and_the_summary_is_one_sentence(write: Any) -> None:
+    rows = "".join(f"q{i},ann,{i}.5\n" for i in range(30))
+    table = read_forecasts(write(f"{LONG}{rows}q1,bob,x\nq1,eve,\n"))
+    assert table.rejected.counts == {"probability must lie in [0, 1]": 29, "probability must be a number": 1}
+    assert len(table.rejected.first) == 20
+    assert table.rejected.first[-1].line == 32  # every rule has an example
+    first, second = summary_lines(table.rejected, table.tally)
+    assert first.startswith(
+        "30 of 32 rows were left out: 29 because probability must lie in [0, 1] (line 3 (question q1,"
+    )
+    assert first.endswith(
+        ", ...); 1 because probability must be a number (line 32 (question q1, forecaster bob) is 'x')."
+    )
+    assert second == "1 row has no probability."
+
+
+def test_a_long_value_is_cut_in_the_message(write: Any) -> None:
+    (reason,) = reasons(read_forecasts(write(f"{LONG}q1,bob,0.6\n{'q' * 99},ann,{'x' * 99}\n")))
+    assert len(reason) < 200
+
+
+def test_mixed_outcomes_reject_the_question_and_name_both_lines(write: Any) -> None:
+    path = write("question_id,forecaster_id,probability,outcome\nq1,a,0.1,1\nq2,a,0.2,0\nq1,b,0.3,\nq1,c,0.4,no\n")
+    table = read_forecasts(path)
+    assert table.rejected.counts == {"a question must have one outcome": 3}
+    assert reasons(table) == ["a question must have one outcome; line 5 (question q1) says another thing than line 2"]
+    assert table.answers.tolist() == [0, 1]
+    assert np.isnan(table.outcome[0])
+
+
+def test_mixed_clusters_reject_the_question(write: Any) -> None:
+    path = write("question_id,forecaster_id,probability,cluster\nq1,a,0.1,x\nq2,a,0.2,x\nq1,b,0.3,y\nq3,a,0.5,\n")
+    table = read_forecasts(path)
+    assert table.rejected.counts == {"a question must have one cluster": 2}
+    assert table.cluster is not None
+    assert len(set(table.cluster.tolist())) == 2
+
+
+# ----------------------------------------------------------------------------------------------- what is not a rejection
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "NA", "nan", "NaN", "null", "None", "N/A"])
+def test_a_missing_answer_is_counted_and_not_rejected(write: Any, nothing: str) -> None:
+    table = read_forecasts(write(f"{LONG}q1,bob,0.6\nq1,ann,{nothing}\n"), strict=True)
+    assert (table.rows, table.tally.missing, table.rejected.total) == (1, 1, 0)
+
+
+def test_repeated_rows_count_once_and_the_last_of_different_ones_counts(write: Any) -> None:
+    table = read_forecasts(write(f"{LONG}q1,a,0.1\nq1,a,0.1\nq1,b,0.5\nq1,b,0.7\nq2,a,0.3\n"))
+    assert table.probability.tolist() == [0.1, 0.7, 0.3]
+    assert (table.tally.duplicates, table.tally.replaced, table.tally.superseded) == (1, 1, 0)
+    assert summary_lines(table.rejected, table.tally) == [
+        "1 row repeats an answer that counts once.",
+        "1 row was replaced by a later row of the source.",
+    ]
+
+
+def test_with_timestamps_the_last_in_time_counts(write: Any) -> None:
+    rows = "q1,a,0.1,2024-03-01\nq1,a,0.2,2024-01-01\nq1,a,0.3,\nq1,b,0.4,2024-01-01\nq1,b,0.4,2024-01-01\n"
+    table = read_forecasts(write(f"{LONG.strip()},timestamp\n{rows}"))
+    assert table.probability.tolist() == [0.1, 0.4]
+    assert (table.tally.duplicates, table.tally.replaced, table.tally.superseded) == (1, 0, 2)
+
+
+# --------------------------------------------------------------------------------------------------- the file as a whole
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", r"must have a line with the names of the columns; it is empty\.$"),
+        ("\n \n", r"must have a line with the names of the columns; it is empty\.$"),
+        (LONG, r"^forecasts must have at least one row; there is none below the columns 'question_id', 'forecaster_id'"),
+        (f"{LONG}q1;ann;0.5\n", r"^a row must have 3 fields; line 2 has 1 \(1 of 1 row cannot be used\)\.$"),
+        ("q1,ann,0.7\nq2,ann,0.6\n", r"^the first line must name the columns; it is 'q1, ann, 0\.7'\.$"),
+        ("1,2,1\n1,3,0\n", r"^the first line must name the columns; it is '1, 2, 1'\.$"),
+        (
+            "question_id,ann,bob,ann\nq1,0.5,0.5,0.5\n",
+            r"^columns must have different names; 'ann' is the name of columns 2 and 4\.$",
+        ),
+        (
+            f'{LONG}q1,ann,0.5\nq2,"ann,0.6\nq3,ann,0.6\n',
+            r"^a quote must be closed; the one in line 3 of '.*forecasts\.csv' is not\.$",
+        ),
+        ('question_id,"forecaster_id,probability\nq1,ann,0.5\n', r"^a quote must be closed; the one in line 1 of"),
+        (f"{LONG}q1,ann,\nq1,bob,NA\n", r"^forecasts must have at least one answer; every probability is missing \(2 rows\)\.$"),
+        (
+            f"{LONG}q1,ann,70\nq1,bob,60\n",
+            r"line 2 \(question q1, forecaster ann\) is 70; if that is 70 %, .*\(2 of 2 rows cannot be used\)\.$",
+        ),
+        (
+            f"{LONG}q1,ann,0.5\nq\xe9,ann,0.5\n".encode("latin-1"),
+            r"must be text in UTF-8, or in UTF-16 with a byte order mark; line 3 has the byte 0xe9: save the table as UTF-8\.$",
+        ),
+        (f"{LONG}q1,ann,0.5\n".encode("utf-16-le"), r"byte order mark; line 1 has a zero byte\.$"),
+        (b"PK\x03\x04rest", r"must be a CSV or Parquet file; it is a workbook or another zip archive: save the table as CSV\.$"),
+        (gzip.compress(LONG.encode() * 99)[:-20], r"cannot be read to its end \(.*\)\.$"),
+        (
+            "id,answer\n1,0.5\n2,0.6\n",
+            (r"^a long table needs the columns question_id, forecaster_id, probability, a wide one a column of numbers for "
+            r"each forecaster; question_id, forecaster_id and probability cannot be told from the columns 'id', 'answer': "
+            r"name them as --column question_id=NAME"),
+        ),
+        ("question,name\nq1,ann\n", r"a wide one a column of numbers for each forecaster; the columns are 'question', 'name'\.$"),
+        (
+            "question_id,probability,outcome\nq1,0.5,1\n",
+            r"forecaster_id cannot be told from the columns 'question_id', 'probability', 'outcome'",
+        ),
+        (
+            "question_id,user,prob,forecast\nq1,ann,0.5,0.6\n",
+            r"^one column must be the probability; 'prob' and 'forecast' could be: pass --column probability=NAME",
+        ),
+        ("ann,bob\n0.5,0.6\n0.1,0.2\n", r"must name the questions; 'ann' holds probabilities: add a column question_id\.$"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used(write: Any, content: str | bytes, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read_forecasts(write(content))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^the file '.*none\.csv' does not exist\.$"):
+        read_forecasts(tmp_path / "none.csv")
+    with pytest.raises(InputError, match=r"cannot be read: it is a folder\.$"):
+        read_forecasts(tmp_path)
+
+
+def test_a_frame_with_a_name_twice() -> None:
+    frame = pd.DataFrame([["q", "a", 0.5, 0.6]], columns=["question_id", "forecaster_id", "probability", "probability"])
+    with pytest.raises(
+        InputError, match=r"^columns must have different names; 'probability' is the name of 2 of them\.$"
+    ):
+        read_forecasts(frame)
+
+
+@pytest.mark.parametrize("source", [3, [0.5], None, {"probability": [1]}, pd.Series([0.5])])
+def test_what_is_no_source(source: Any) -> None:
+    with pytest.raises(InputError, match=r"^forecasts must be a file, a data frame .*; they are of the type "):
+        read_forecasts(source)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"layout": "tall"}, r"^layout must be one of auto, long, wide; it is 'tall'\.$"),
+        ({"format": "excel"}, r"^format must be one of auto, metaculus, .*; it is 'excel'\.$"),
+        ({"columns": {"chance": "p"}}, r"^a role in columns must be one of question_id, .*; it is 'chance'\.$"),
+        ({"columns": {"probability": "p"}}, r"^column probability is said to be 'p'; the columns are 'question_id'"),
+        ({"as_of": "2024-01-01"}, r"^as_of needs a column timestamp; there is none\.$"),
+    ],
+)
+def test_options_that_make_no_sense(write: Any, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read_forecasts(write(f"{LONG}q1,ann,0.5\n"), **options)
+
+
+def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
+    table = read_forecasts(write(f"{LONG}q1,ann,0.5\n"))
+    with pytest.raises(
+        InputError, match=r"^percent says how a file .* is read; a ForecastTable has been read already\.$"
+    ):
+        read_forecasts(table, percent=True)
+    with pytest.raises(InputError, match=r"^as_of says how"):
+        aggregate_table(table, as_of=0.5)
+
+
+@pytest.mark.parametrize("as_of", ["soon", float("nan")])
+def test_a_time_that_is_none(write: Any, as_of: Any) -> None:
+    path = write(f"{LONG.strip()},timestamp\nq1,ann,0.5,2024-01-01\n")
+    with pytest.raises(InputError, match=r"^as_of must be ISO 8601 or seconds since 1970; it is"):
+        read_forecasts(path, as_of=as_of)
+    with pytest.raises(InputError, match=r"no answer is that old \(1 row\)\.$"):
+        read_forecasts(path, as_of="2023-01-01")
+
+
+# --------------------------------------------------------------------------------------------------- long lines, blocks
+
+
+def test_a_line_that_is_too_long_is_rejected_in_bounded_memory(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_blocks, "BLOCK", 64)
+    held: list[int] = []
+    path = write(f"{LONG}q1,ann,0.5\nq2,{'x' * 5000},0.5\nq3,ann,0.25\n{'y' * 65}\nq4,ann,0.125")
+    table = read_forecasts(path, progress=lambda done, _: held.append(done))
+    assert table.questions == ["q1", "q3", "q4"]
+    assert reasons(table) == [
+        "a line must have at most 64 characters; line 3 is longer",
+        "a line must have at most 64 characters; line 5 is longer",
+    ]
+    assert held[-1] == path.stat().st_size
+    log = text_blocks.text_blocks(path, RejectionLogForBlocks())  # type: ignore[arg-type]
+    assert max(len(block.text) for block in log) <= 128
+
+
+class RejectionLogForBlocks:
+    def reject_line(self, *_: object) -> None: ...
+
+
+def test_a_header_that_is_too_long(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_blocks, "BLOCK", 64)
+    with pytest.raises(InputError, match=r"^line 1 of '.*' must name the columns; it is longer than a line may be\.$"):
+        read_forecasts(write(f"question_id,{'x' * 99},probability\nq1,ann,0.5\n"))
+
+
+def test_a_field_that_is_too_long_for_the_csv_module(write: Any) -> None:
+    table = read_forecasts(write(f'{LONG}"q1",ann,0.5\n"{"x" * 140_000}",ann,0.5\nq3,ann,0.5\n'))
+    assert reasons(table) == ["a field must have at most 131,072 characters; line 3 has more"]
+    assert table.questions == ["q1", "q3"]
+
+
+def test_a_quote_that_never_ends_does_not_fill_the_memory(write: Any) -> None:
+    with pytest.raises(InputError, match=r"the one in line 2 of"):
+        read_forecasts(write(f'{LONG}q1,"ann,0.5\n' + "q2,bob,0.5\n" * 50_000))
+
+
+@pytest.mark.parametrize("block", [16, 33, 1 << 20])
+def test_quotes_newlines_and_line_numbers_do_not_depend_on_the_blocks(
+    write: Any, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    path = write('\nquestion,user,p\r\n"q ""1""","a,\nb",0.5\r\n\r\n q2 ,ann,2\r\nq2,"ann",0.25')
+    monkeypatch.setattr(text_blocks, "BLOCK", max(block, 20))
+    table = read_forecasts(path)
+    assert table.questions == ['q "1"', "q2"]
+    assert table.forecasters == ["a,\nb", "ann"]
+    assert [each.line for each in table.rejected.first] == [6]
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        codecs.BOM_UTF8 + f"{LONG}q\xe9,ann,0.5\n".encode(),
+        f"{LONG}q\xe9,ann,0.5\n".encode("utf-16"),
+        codecs.BOM_UTF16_BE + f"{LONG}q\xe9,ann,0.5\n".encode("utf-16-be"),
+        f"{LONG}q\xe9,ann,0.5".replace("\n", "\r").encode(),
+        f"{LONG}q\xe9,ann,0.5\n".replace(",", ";").encode(),
+        f"{LONG}q\xe9,ann,0.5\n".replace(",", "\t").encode(),
+        gzip.compress(f"{LONG}q\xe9,ann,0.5\n".encode()),
+    ],
+    ids=["utf-8 with mark", "utf-16", "utf-16 big", "old line ends", "semicolons", "tabs", "gzipped"],
+)
+def test_text_of_every_kind(write: Any, encoded: bytes) -> None:
+    assert read_forecasts(write(encoded)).questions == ["q\xe9"]
+
+
+def test_utf_16_that_breaks(write: Any) -> None:
+    broken = f"{LONG}q1,ann,0.5\n".encode("utf-16") + b"\x00\xd8\x20\x00"
+    with pytest.raises(InputError, match=r"line 3 has the byte 0x"):
+        read_forecasts(write(broken))
+
+
+# ----------------------------------------------------------------------------------------------------- percent, frames
+
+
+def test_percentages_only_when_they_are_said_to_be(write: Any) -> None:
+    table = read_forecasts(write(f"{LONG}q1,a,55\nq1,b,0.5\nq1,c,70%\nq1,d,120\n"), percent=True)
+    assert table.probability.tolist() == [0.55, 0.005, 0.7]
+    assert reasons(table) == ["probability must lie in [0, 100] per cent; line 5 (question q1, forecaster d) is 120"]
+
+
+def test_a_wide_table_names_the_cell_and_a_bad_outcome_costs_the_row(write: Any) -> None:
+    table = read_forecasts(write("event,ann,bob,outcome,comment\nq1,0.5,x,1,fine\nq2,1.5,0.25,2,\nq3,,0.5,0,\n"))
+    assert reasons(table) == [
+        "probability must be a number; line 2 (question q1, forecaster bob) is 'x'",
+        "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2) is 2",
+    ]
+    assert (table.rejected.total, table.tally.entries, table.tally.missing) == (3, 6, 1)
+    assert table.tally.ignored == ("comment",)
+    assert table.probability.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_rows_of_a_frame_are_counted_from_0_and_a_warning_tells_them(library: Any) -> None:
+    frame = library.DataFrame({"question": [1, 2, 2], "user": ["a", "a", None], "p": [0.5, 1.5, 0.5]})
+    with pytest.warns(
+        RowsLeftOutWarning, match=r"^2 of 3 rows were left out: .*row 1 \(question 2, forecaster a\) is 1\.5"
+    ):
+        pooled = aggregate_table(frame)
+    assert type(pooled) is type(frame)
+    assert list(pooled["question_id"]) == ["1", "2"]
+    assert list(pooled["forecasters"]) == [1, 0]
+
+
+def test_parquet_without_the_libraries(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(b"PAR1", "forecasts.parquet")
+    with pytest.raises(InputError, match=r"^the Parquet file '.*' cannot be read \("):
+        read_forecasts(path)
+    real = builtins.__import__
+
+    def hidden(name: str, *rest: Any) -> Any:
+        if name.split(".", maxsplit=1)[0] in ("pyarrow", "polars"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", hidden)
+    sentence = r"^Parquet files need pyarrow or polars: pip install 'robustpool\[parquet\]'\.$"
+    with pytest.raises(InputError, match=sentence):
+        read_forecasts(path)
+    pooled = aggregate_table(write(f"{LONG}q1,ann,0.5\n"))
+    with pytest.raises(InputError, match=sentence):
+        pooled.write(path)

@@ -1,0 +1,490 @@
+"""`compare`: what rules see, what is told apart, what is diagnosed, and what is said about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from forecasters import simulated
+from robustpool.aggregators.rules import RULES
+from robustpool.errors import InputError
+from robustpool.evaluation.comparison import compare
+from robustpool.evaluation.diagnosis import (
+    EXTREMISING,
+    Confidence,
+    Diagnosis,
+    Extremising,
+    Sample,
+    Sharing,
+    diagnose,
+)
+from robustpool.evaluation.panel import AVERAGES
+from robustpool.evaluation.records import Comparison, Interval, RuleScore, Verdict
+from robustpool.tables.records import ForecastTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+RULES_HERE = ["mean", "minimax", "geometric-odds", "product", "karmarkar"]
+
+
+def table_of(
+    answers: Sequence[Sequence[float]], outcomes: Sequence[float], weights: Sequence[Sequence[float]] | None = None
+) -> ForecastTable:
+    """A table with one list of answers for each question."""
+    sizes = [len(row) for row in answers]
+    return ForecastTable(
+        [f"q{q}" for q in range(len(answers))],
+        [f"f{f}" for f in range(max(sizes))],
+        np.repeat(np.arange(len(answers)), sizes),
+        np.concatenate([np.arange(size) for size in sizes]),
+        np.concatenate([np.array(row, dtype=float) for row in answers]),
+        np.array(outcomes, dtype=float),
+        weight=None if weights is None else np.concatenate([np.array(row, dtype=float) for row in weights]),
+    )
+
+
+def of(comparison: Comparison, name: str) -> RuleScore:
+    return next(rule for rule in comparison.rules if rule.name == name)
+
+
+# ------------------------------------------------------------------------------------------------------ what is scored
+
+
+def test_scores_are_those_of_a_plain_loop() -> None:
+    answers = [[0.9, 0.7, 0.6], [0.2, 0.4], [0.5], [0.3, 0.8, 0.1, 0.6]]
+    outcomes = [1, 0, 1, 0]
+    comparison = compare(table_of(answers, outcomes), rules=["mean", "product"], recalibrate="none")
+    means = [float(np.mean(row)) for row in answers]
+    losses = [(mean - y) ** 2 for mean, y in zip(means, outcomes, strict=True)]
+    found = of(comparison, "mean")
+    assert found.brier.value == pytest.approx(np.mean(losses))
+    assert found.brier_by_forecast.value == pytest.approx(np.average(losses, weights=[3, 2, 1, 4]))
+    logs = [-math.log(mean if y else 1 - mean) for mean, y in zip(means, outcomes, strict=True)]
+    assert found.log.value == pytest.approx(np.mean(logs))
+    assert found.auc == 1.0
+    assert found.sharpness == pytest.approx(np.var(means))
+    assert sum((1, -1, 1) * np.array(found.decomposition)) == pytest.approx(found.brier.value)
+    each = [np.mean([(p - y) ** 2 for p in row]) for row, y in zip(answers, outcomes, strict=True)]
+    assert comparison.individuals.brier == pytest.approx(np.mean(each))
+    assert (comparison.questions, comparison.answers, comparison.forecasters, comparison.base_rate) == (4, 10, 4, 0.5)
+
+
+def test_pairs_are_scored_as_pairs() -> None:
+    answers = [[0.9, 0.7, 0.6], [0.2, 0.4], [0.5]]
+    comparison = compare(table_of(answers, [1, 0, 1]), rules=["mean"], pairs=10)
+    first = np.mean([(p - 1) ** 2 for p in (0.8, 0.75, 0.65)])
+    assert (comparison.questions, comparison.left_out, comparison.answers) == (2, 1, 5)
+    assert of(comparison, "mean").brier.value == pytest.approx((first + 0.3**2) / 2)
+    assert of(comparison, "mean").brier_by_forecast.value == pytest.approx((3 * first + 2 * 0.3**2) / 5)
+
+
+def test_only_averages_see_reports_as_they_are() -> None:
+    seen: list[np.ndarray[Any, Any]] = []
+
+    def spy(reports: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        seen.append(reports)
+        return reports.mean(axis=1)
+
+    table = table_of([[0.0, 0.3], [1.0, 0.6]], [0, 1])
+    comparison = compare(table, rules=["mean", "geometric-odds", spy], clip=0.05)
+    assert of(comparison, "mean").brier.value == pytest.approx((0.15**2 + 0.2**2) / 2)
+    assert np.concatenate(seen).tolist() == [[0.05, 0.3], [0.95, 0.6]]
+    assert of(comparison, "spy").brier.value == pytest.approx((0.175**2 + 0.225**2) / 2)
+    assert of(comparison, "geometric-odds").certain_and_wrong == 0
+    assert set(RULES) >= AVERAGES
+    assert set(RULES) >= EXTREMISING
+
+
+def test_a_0_and_a_1_are_numbers_to_an_average_and_are_counted() -> None:
+    table = table_of([[0.0, 1.0, 0.5, 0.9], [0.2, 0.4, 0.1, 0.1]], [1, 0])
+    comparison = compare(table, rules=["mean", "geometric-odds"])
+    assert of(comparison, "mean").brier.value == pytest.approx((0.4**2 + 0.2**2) / 2)
+    assert comparison.notes == ("1 question with both a 0 and a 1: averages take them as numbers.",)
+    unclipped = compare(table, rules=["mean", "geometric-odds"], clip=0)
+    assert of(unclipped, "geometric-odds").brier.value > of(comparison, "geometric-odds").brier.value
+    assert unclipped.notes[0].endswith("averages take them as numbers, all other rules say 0.5.")
+
+
+def test_a_certain_forecast_that_is_wrong_has_no_log_score() -> None:
+    comparison = compare(table_of([[0.0, 0.0], [0.9, 0.8]] * 5, [1, 1, 0, 1] + [0, 1] * 3), rules=["mean"])
+    found = of(comparison, "mean")
+    assert (found.log.value, found.log.high, found.certain_and_wrong) == (math.inf, math.inf, 1)
+    assert found.log_decomposition is None
+    assert comparison.individuals.certain == 0.5
+
+
+def test_weights_go_to_the_rules_that_take_them() -> None:
+    table = table_of([[0.9, 0.1], [0.2, 0.4]], [1, 0], weights=[[3, 1], [1, 1]])
+    comparison = compare(table, rules=["mean", "median"])
+    assert of(comparison, "mean").brier.value == pytest.approx((0.3**2 + 0.3**2) / 2)
+    assert of(comparison, "median").brier.value == pytest.approx((0.5**2 + 0.3**2) / 2)
+    assert comparison.notes == ("Without weights, as they take none: median.",)
+
+
+def test_all_rules_are_scored_but_those_that_need_a_number() -> None:
+    comparison = compare(simulated(50, 3))
+    assert {rule.name for rule in comparison.rules} | set(comparison.unscored) == set(RULES)
+    assert "needs its parameter prior" in comparison.unscored["bordley"]
+    assert "bordley:prior=0.3" in {rule.name for rule in compare(simulated(50, 3), rules=["bordley:prior=0.3"]).rules}
+
+
+def test_a_rule_that_refuses_is_left_out_with_its_reason() -> None:
+    def only_pairs(reports: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if reports.shape[1] != 2:
+            raise InputError("it is for two agents.")
+        return reports.mean(axis=1)
+
+    table = simulated(50, 3)
+    assert compare(table, rules=[only_pairs]).unscored == {"only_pairs": "it is for two agents."}
+    assert compare(table, rules=[only_pairs], pairs=3).unscored == {}
+    with pytest.raises(InputError, match=r"^reference must be a rule that can be scored; bordley cannot be: it needs"):
+        compare(table, reference="bordley")
+
+
+# --------------------------------------------------------------------------------------------------- what is told apart
+
+
+def test_the_reference_is_added_and_differences_are_paired() -> None:
+    table = simulated(300, 2)
+    comparison = compare(table, rules=["product"], reference="karmarkar:a=2.5")
+    assert comparison.reference == "karmarkar"
+    assert {rule.name for rule in comparison.rules} == {"product", "karmarkar"}
+    found = of(comparison, "product")
+    own = of(comparison, "karmarkar")
+    assert found.difference.value == pytest.approx(found.brier.value - own.brier.value)
+    assert own.difference == Interval(0, 0, 0)
+    assert own.verdict is Verdict.REFERENCE
+    width = found.brier.high - found.brier.low
+    assert found.difference.high - found.difference.low < 0.5 * width  # the same questions for both
+
+
+def test_two_names_for_one_rule_are_tied() -> None:
+    comparison = compare(simulated(200, 2), rules=["mean", "median"])  # the same for two answers
+    found = of(comparison, "median")
+    assert found.difference == Interval(0, 0, 0)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert all(rule.tied_with_best for rule in comparison.rules)
+
+
+def test_clusters_widen_the_intervals() -> None:
+    table = simulated(60, 2)
+    copies = table_of(table.probability.reshape(60, 2).repeat(4, axis=0).tolist(), table.outcome.repeat(4).tolist())
+    naive = compare(copies, rules=["mean", "product"])
+    honest = compare(replace(copies, cluster=7 * (np.arange(240) // 4)), rules=["mean", "product"])
+    plain = compare(table, rules=["mean", "product"])
+    widths = [
+        found.brier.high - found.brier.low
+        for found in (of(comparison, "mean") for comparison in (naive, honest, plain))
+    ]
+    assert widths[0] < 0.6 * widths[1]
+    assert widths[1] == pytest.approx(widths[2])
+    assert (naive.clusters, honest.clusters) == (None, 60)
+    assert honest.individuals.slope == pytest.approx(plain.individuals.slope)
+    assert honest.individuals.dependence == pytest.approx(plain.individuals.dependence)
+
+
+def test_the_seed_decides_and_nothing_else() -> None:
+    table = simulated(80, 4, slope=0.4)
+    one, same, other = (compare(table, pairs=3, seed=seed) for seed in (1, 1, 2))
+    assert one == same
+    assert of(one, "mean").brier != of(other, "mean").brier
+
+
+def test_unresolved_questions_are_left_out() -> None:
+    table = simulated(100, 2)
+    outcome = table.outcome.copy()
+    outcome[80:] = np.nan
+    comparison = compare(replace(table, outcome=outcome))
+    assert (comparison.questions, comparison.left_out) == (80, 20)
+    assert comparison.base_rate == table.outcome[:80].mean()
+
+
+# ---------------------------------------------------------------------------------------------------------------- edges
+
+
+def test_one_question_tells_nothing() -> None:
+    comparison = compare(table_of([[0.9, 0.7]], [1]))
+    assert all(rule.verdict in (Verdict.CANNOT_TELL, Verdict.REFERENCE) for rule in comparison.rules)
+    assert all(rule.tied_with_best for rule in comparison.rules)
+    assert of(comparison, "mean").brier == pytest.approx((0.04, 0.0, 1.0))
+    assert of(comparison, "minimax").difference[1:] == (-1.0, 1.0)
+    assert comparison.individuals.slope is None
+    assert "cannot tell" in " ".join(comparison.advice)
+
+
+def test_five_questions_are_no_verdict_even_if_all_agree() -> None:
+    comparison = compare(table_of([[0.9, 0.8]] * 5, [1] * 5), rules=["mean", "product"])
+    found = of(comparison, "product")
+    assert found.difference.high < 0
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert (
+        of(compare(table_of([[0.9, 0.8]] * 6, [1] * 6), rules=["mean", "product"]), "product").verdict is Verdict.BETTER
+    )
+
+
+def test_one_forecaster_and_equal_outcomes() -> None:
+    comparison = compare(table_of([[p] for p in np.linspace(0, 1, 50)], [1] * 50))
+    assert comparison.individuals.dependence is None
+    assert comparison.individuals.slope is None
+    assert of(comparison, "mean").auc is None
+    assert comparison.pair_sample == ()
+    assert comparison.recalibrated == ()
+    assert diagnose(comparison).confidence is Confidence.CANNOT_TELL
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"pairs": 0}, r"^pairs must be a whole number, at least 1; it is 0\.$"),
+        ({"clip": 0.5}, r"^clip must be a finite number, at least 0 and at most 0\.49; it is 0\.5\.$"),
+        ({"draws": 10}, r"^draws must be a whole number, at least 100; it is 10\.$"),
+        ({"recalibrate": "yes"}, r"^recalibrate must be one of auto, none, slope, platt, isotonic; it is 'yes'\.$"),
+        ({"rules": ["maen"]}, r"the closest is 'mean'\.$"),
+        ({"rules": ["mean", "mean"]}, r"^rules must have different names; mean is there twice\.$"),
+        ({"rules": ["bordley"]}, r"^rule bordley needs the parameter prior"),
+        ({"reference": "nobody"}, r"^rule must be one of"),
+        ({"seed": -1}, r"^seed must be a whole number, at least 0; it is -1\.$"),
+        ({"recalibrate": "slope"}, r"^recalibration needs at least 10 resolved questions to learn from; there are 2 "),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        compare(table_of([[0.9, 0.7], [0.2, 0.4]], [1, 0]), **options)
+
+
+def test_without_outcomes_there_is_nothing_to_compare() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"^a comparison needs at least one question with an outcome and 1 answer; 0 of 2 questions have an outcome\.$",
+    ):
+        compare(table_of([[0.9, 0.7], [0.2, 0.4]], [math.nan, math.nan]))
+    with pytest.raises(InputError, match=r"with an outcome and 2 answers; 2 of 2 questions have an outcome\.$"):
+        compare(table_of([[0.9], [0.2]], [1, 0]), pairs=5)
+
+
+def test_pairs_that_do_not_fit_into_memory_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"^scoring 79,999,800,000 pairs \(fewer pairs a question would do\) would need"
+    ):
+        compare(simulated(1, 400_000), pairs=10**12)
+
+
+def test_progress_is_told_and_never_goes_back() -> None:
+    told: list[tuple[str, float]] = []
+    compare(simulated(50, 2, slope=0.3), progress=lambda line, share: told.append((line, share)))
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert any(line == "minimax" for line, _ in told)
+
+
+def test_huge_tables_get_fewer_draws_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustpool.evaluation.bootstrap.MOST_CELLS", 500 * 60)
+    comparison = compare(simulated(60, 2))
+    assert comparison.draws == 500
+    assert comparison.notes == ("The questions were drawn again 500 times instead of 2,000, as they are so many.",)
+
+
+# ------------------------------------------------------------------------------------------------------- recalibration
+
+
+def test_recalibration_is_automatic_where_the_slope_is_off() -> None:
+    assert compare(simulated(300, 2), rules=RULES_HERE).recalibrated == ()
+    assert compare(simulated(30, 2, slope=0.2), rules=RULES_HERE).recalibrated == ()  # too few questions
+    off = simulated(800, 2, slope=0.25)
+    assert compare(off, rules=RULES_HERE, recalibrate="none").recalibrated == ()
+    comparison = compare(off, rules=RULES_HERE)
+    assert {rule.recalibration for rule in comparison.recalibrated} == {"slope"}
+    assert {rule.name for rule in comparison.recalibrated} == {rule.name for rule in comparison.rules}
+    best = comparison.recalibrated[0]
+    assert best.verdict is Verdict.BETTER
+    assert best.difference.value == pytest.approx(best.brier.value - of(comparison, "mean").brier.value)
+
+
+def test_recalibrated_answers_are_not_clipped_again() -> None:
+    shy = simulated(2000, 1, slope=3.0)
+    shy = replace(shy, probability=np.where(shy.outcome == 1, 0.9, 0.1))
+    shy = replace(shy, probability=np.where(np.arange(2000) % 500 == 0, 1 - shy.probability, shy.probability))
+    comparison = compare(shy, rules=["mean", "geometric-odds"], clip=0.05)
+    assert {rule.brier.value < 0.004 for rule in comparison.recalibrated} == {True}  # 0.998 is right, 0.95 is not
+
+
+# ------------------------------------------------------------------------------------------------ diagnosis and advice
+
+
+def said(comparison: Comparison) -> str:
+    return " ".join(comparison.advice)
+
+
+def test_calibrated_independent_agents_are_the_theorys_case() -> None:
+    comparison = compare(simulated(800, 2), rules=RULES_HERE)
+    found = diagnose(comparison)
+    assert found.stretch == pytest.approx(2, abs=0.25)
+    assert found == Diagnosis(Sample.ENOUGH, Confidence.IN_LINE, Sharing.INDEPENDENT, Extremising.HELPS, found.stretch)
+    assert of(comparison, "minimax").verdict is Verdict.BETTER
+    words = said(comparison)
+    assert "Their evidence looks independent" in words
+    assert "minimax is the rule whose worst case is smallest there" in words
+    assert "What to do: use minimax, or product, which did better, if the questions to come are like these." in words
+    assert "nothing of it is proved" in words
+
+
+def test_over_confident_agents_make_extremising_lose() -> None:
+    table = simulated(1500, 2, slope=0.35, shared=0.3)
+    comparison = compare(table, rules=RULES_HERE)
+    found = diagnose(comparison)
+    assert (found.confidence, found.extremising) == (Confidence.OVER, Extremising.HURTS)
+    for name in ("minimax", "product", "karmarkar"):
+        assert of(comparison, name).verdict is Verdict.WORSE
+    words = said(comparison)
+    assert "over-confident: their calibration slope is 0.4" in words
+    assert "expected to lose to the mean" in words
+    assert "Going beyond the average hurts here, as expected." in words
+    assert "What to do: recalibrate the forecasters, then use" in words
+    assert "--recalibrate slope" in said(compare(table, rules=RULES_HERE, recalibrate="none"))
+
+
+def test_forecasters_who_say_the_same_are_nested() -> None:
+    one = simulated(1500, 1, slope=2.5)
+    twins = table_of([[p, p, p] for p in one.probability.tolist()], one.outcome.tolist())
+    comparison = compare(twins, rules=RULES_HERE)
+    found = diagnose(comparison)
+    assert (found.sharing, found.confidence) == (Sharing.NESTED, Confidence.UNDER)
+    words = said(comparison)
+    assert "Their information is nested, or nearly so" in words
+    assert "next to no second opinion" in words
+    assert "comes from correcting under-confidence" in words
+    assert "recalibrate the forecasters, then use the mean" in words
+
+
+@pytest.mark.parametrize(("agents", "slope", "shared"), [(2, 0.6, 0.3), (5, 1.0, 0.5), (20, 0.7, 0.2), (3, 1.8, 0.9)])
+def test_the_stretch_is_the_slope_of_the_average_of_log_odds(agents: int, slope: float, shared: float) -> None:
+    comparison = compare(simulated(3000, agents, slope=slope, shared=shared), rules=["geometric-odds"], clip=1e-6)
+    measured = of(comparison, "geometric-odds").slope
+    stretch = slope * agents / (1 + (agents - 1) * shared)
+    assert measured is not None
+    assert measured.value == pytest.approx(stretch, rel=0.12)
+    assert diagnose(comparison).stretch == pytest.approx(stretch, rel=0.12)
+
+
+def test_many_over_confident_agents_bear_some_stretching() -> None:
+    comparison = compare(simulated(2000, 20, slope=0.6, shared=0.3), rules=["product"])
+    assert diagnose(comparison).stretch == pytest.approx(0.6 * 20 / (1 + 19 * 0.3), rel=0.1)
+    assert "bears stretching by 1." in said(comparison)
+    assert "Going beyond the average hurts here. " in said(comparison)  # findings pull both ways: nothing was expected
+
+
+def test_partly_shared_evidence_promises_nothing() -> None:
+    comparison = compare(simulated(1500, 4, shared=0.6), rules=RULES_HERE)
+    assert diagnose(comparison).sharing is Sharing.PARTLY
+    assert "They share much of their evidence, but not all" in said(comparison)
+
+
+def test_a_small_sample_cannot_tell() -> None:
+    comparison = compare(simulated(25, 25, slope=1.3))
+    assert diagnose(comparison).sample is Sample.SMALL
+    assert diagnose(comparison).extremising is Extremising.CANNOT_TELL
+    words = said(comparison)
+    assert "a small sample" in words
+    assert "so few questions cannot tell which rule is best" in words
+    assert "What to do: keep the mean" in words
+
+
+def test_what_to_do_follows_the_scores_where_theory_is_silent() -> None:
+    """Under-confident with evidence of their own: the best rule that is told apart, recalibrated or not."""
+    comparison = compare(simulated(1500, 3, slope=2.0, shared=0.4), rules=RULES_HERE)
+    assert diagnose(comparison).confidence is Confidence.UNDER
+    assert "they correct under-confidence" in said(comparison)
+    assert "Going beyond the average helps here, as expected." in said(comparison)
+    raw = compare(simulated(1500, 3, slope=2.0, shared=0.4), rules=["mean", "karmarkar"], recalibrate="none")
+    assert "What to do: use karmarkar, and see on questions to come whether it keeps its lead." in said(raw)
+
+
+def test_people_who_expect_too_much_are_not_sent_to_a_rule_that_leans() -> None:
+    table = simulated(800, 5, slope=0.5, shared=0.5)
+    optimists = replace(table, probability=1 / (1 + np.exp(-1.5) * (1 / table.probability - 1)))
+    words = said(compare(optimists, rules=["mean", "geometric-mean", "minimax"], recalibrate="none"))
+    assert "geometric-mean did better than the mean" in words
+    assert "which leans towards no on every question" in words
+    assert "--recalibrate platt does that without leaning" in words
+    corrected = compare(optimists, rules=["mean", "geometric-mean", "minimax"], recalibrate="platt")
+    assert "--recalibrate platt" not in said(corrected)
+    assert corrected.recalibrated[0].verdict is Verdict.BETTER
+
+
+def test_an_extremising_reference_judges_no_extremising() -> None:
+    comparison = compare(simulated(800, 2, slope=0.35), rules=RULES_HERE, reference="product")
+    assert diagnose(comparison).extremising is Extremising.CANNOT_TELL
+    assert "than product" in said(comparison)
+
+
+# ------------------------------------------------------------------------------ the real sets, where they are to be had
+
+ALL = {
+    "replication_surveys": (0.48, 0.2529, 0.2049, 0.2008),
+    "fte_midterms": (1.89, 0.0306, 0.0297, 0.0294),
+    "forecastbench_super": (1.04, 0.1275, 0.1197, 0.1194),
+    "aggrecat_replication": (1.29, 0.1764, 0.1516, 0.1445),
+}
+PAIRS = {
+    "replication_surveys": (0.2286, 0.2319, 0.2362),
+    "fte_midterms": (0.0300, 0.0297, 0.0294),
+    "forecastbench_super": (0.1230, 0.1232, 0.1236),
+    "aggrecat_replication": (0.1635, 0.1613, 0.1598),
+}
+FOUND = {
+    "replication_surveys": (Sample.ENOUGH, Confidence.OVER, Sharing.PARTLY, "expected to lose to the mean"),
+    "fte_midterms": (Sample.ENOUGH, Confidence.UNDER, Sharing.NESTED, "information is nested"),
+    "forecastbench_super": (Sample.ENOUGH, Confidence.IN_LINE, Sharing.PARTLY, "nothing promises that they beat"),
+    "aggrecat_replication": (Sample.SMALL, Confidence.CANNOT_TELL, Sharing.PARTLY, "cannot tell which rule is best"),
+}
+
+
+def real(name: str) -> ForecastTable:
+    """One of the four sets of shared/data, which the repository does not ship."""
+    if not (DATA / f"{name}.csv").is_file():
+        pytest.skip(f"{DATA} is not here; the repository ships none of these data")
+    import pandas as pd
+
+    rows = pd.read_csv(DATA / f"{name}.csv", dtype={"question_id": str, "forecaster_id": str})
+    question, questions = pd.factorize(rows.question_id)
+    forecaster, forecasters = pd.factorize(rows.forecaster_id)
+    order = np.argsort(question, kind="stable")
+    _, first = np.unique(question, return_index=True)
+    return ForecastTable(
+        list(questions),
+        list(forecasters),
+        question[order],
+        forecaster[order],
+        rows.probability.to_numpy()[order],
+        rows.outcome.to_numpy(dtype=float)[first],
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_real_forecasts_all_of_a_question(name: str) -> None:
+    comparison = compare(real(name), draws=500)
+    slope, individual, mean, odds = ALL[name]
+    assert comparison.individuals.slope is not None
+    assert comparison.individuals.slope.value == pytest.approx(slope, abs=0.006)
+    assert comparison.individuals.brier == pytest.approx(individual, abs=0.001)
+    assert of(comparison, "mean").brier.value == pytest.approx(mean, abs=0.001)
+    assert of(comparison, "geometric-odds").brier.value == pytest.approx(odds, abs=0.001)
+    found = diagnose(comparison)
+    assert (found.sample, found.confidence, found.sharing) == FOUND[name][:3]
+    assert FOUND[name][3] in said(comparison)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_real_forecasts_two_at_a_time(name: str) -> None:
+    comparison = compare(real(name), pairs=2000, draws=500)
+    for rule, brier in zip(("mean", "geometric-odds", "average-prior"), PAIRS[name], strict=True):
+        assert of(comparison, rule).brier.value == pytest.approx(brier, abs=0.002)
+    assert FOUND[name][3] in said(comparison)

@@ -1,0 +1,351 @@
+"""Scores, isotonic fits, calibration slopes, resampling, dependence and pairs: each against a second, slower way."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forecasters import simulated
+from robustpool.evaluation.bootstrap import percentile_interval, resampled_sums, sums_by_cluster
+from robustpool.evaluation.calibration import calibration, fit_logistic, overlap
+from robustpool.evaluation.dependence import dependence
+from robustpool.evaluation.isotonic import curve, decompose, fit_isotonic
+from robustpool.evaluation.pairs import numbered_pair, sample_pairs
+from robustpool.evaluation.scores import auc, brier, distinct, log_score, mean_score, sharpness
+from robustpool.tables.records import ForecastTable
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@st.composite
+def forecasts_with_outcomes(draw: st.DrawFn, least: int = 1) -> tuple[Array, Array, Array]:
+    """Forecasts on a coarse grid, so that there are ties, with outcomes and weights."""
+    size = draw(st.integers(least, 12))
+    rows = draw(st.lists(st.tuples(st.integers(0, 8), st.booleans(), st.integers(1, 4)), min_size=size, max_size=size))
+    p, y, w = np.array(rows, dtype=float).T
+    return p / 8, y, w
+
+
+# -------------------------------------------------------------------------------------------------------------- scores
+
+
+def test_a_certain_forecast_costs_nothing_or_everything() -> None:
+    assert log_score(np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0, 0.0])).tolist() == [
+        0.0, 0.0, math.inf, math.inf,
+    ]  # fmt: skip
+    assert brier(np.array([0.0, 1.0]), np.array([1.0, 1.0])).tolist() == [1.0, 0.0]
+
+
+@settings(deadline=None)  # the first example waits for SciPy
+@given(forecasts_with_outcomes())
+def test_auc_counts_pairs(data: tuple[Array, Array, Array]) -> None:
+    p, y, w = data
+    wins = pairs = 0.0
+    for i, j in product(np.flatnonzero(y == 1), np.flatnonzero(y == 0)):
+        wins += w[i] * w[j] * (0.5 if p[i] == p[j] else float(p[i] > p[j]))
+        pairs += w[i] * w[j]
+    found = auc(distinct(p, y, w))
+    assert found is None if pairs == 0 else found == pytest.approx(wins / pairs)
+
+
+@settings(deadline=None)  # the first example waits for SciPy
+@given(forecasts_with_outcomes())
+def test_scores_of_pooled_forecasts_are_those_of_all(data: tuple[Array, Array, Array]) -> None:
+    p, y, w = data
+    at = distinct(p, y, w)
+    assert mean_score(brier, at.values, at) == pytest.approx(np.average((p - y) ** 2, weights=w))
+    assert mean_score(log_score, at.values, at) == pytest.approx(np.average(log_score(p, y), weights=w))
+    assert sharpness(at) == pytest.approx(np.cov(p, fweights=w.astype(int), ddof=0), abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------------ isotonic
+
+
+def by_min_max(values: Array, means: Array, weights: Array) -> list[float]:
+    """g(p_k) = max over i <= k of min over j >= k of the mean of i..j: the formula that pooling has to obey."""
+
+    def mean(i: int, j: int) -> float:
+        return float(np.average(means[i : j + 1], weights=weights[i : j + 1]))
+
+    k = len(values)
+    return [max(min(mean(i, j) for j in range(at, k)) for i in range(at + 1)) for at in range(k)]
+
+
+@settings(deadline=None)  # the first example waits for SciPy
+@given(forecasts_with_outcomes())
+def test_isotonic_is_the_min_max_formula(data: tuple[Array, Array, Array]) -> None:
+    at = distinct(*data)
+    fit = fit_isotonic(at)
+    assert fit.frequencies == pytest.approx(by_min_max(at.values, at.yes / at.weights, at.weights))
+    assert fit(at.values) == pytest.approx(fit.frequencies)
+
+
+def test_isotonic_is_that_of_scikit_learn() -> None:
+    sklearn = pytest.importorskip("sklearn.isotonic")
+    rng = np.random.default_rng(0)
+    p, w = np.round(rng.random(500), 2), rng.random(500)
+    y = (rng.random(500) < p**2).astype(float)
+    theirs = sklearn.IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
+    np.testing.assert_allclose(fit_isotonic(distinct(p, y, w))(p), theirs, atol=1e-12)
+
+
+@settings(deadline=None)  # the first example waits for SciPy
+@given(forecasts_with_outcomes())
+def test_the_decomposition_adds_up_and_its_parts_are_not_negative(data: tuple[Array, Array, Array]) -> None:
+    at = distinct(*data)
+    fit = fit_isotonic(at)
+    for score in (brier, log_score):
+        whole = mean_score(score, at.values, at)
+        if math.isfinite(whole):
+            reliability, resolution, uncertainty = decompose(score, fit)
+            assert reliability - resolution + uncertainty == pytest.approx(whole)
+            assert min(reliability, resolution, uncertainty) >= -1e-12
+
+
+@settings(deadline=None)  # the first example waits for SciPy
+@given(forecasts_with_outcomes())
+def test_what_the_parts_of_the_decomposition_mean(data: tuple[Array, Array, Array]) -> None:
+    p, y, w = data
+    r = np.average(y, weights=w)
+    fit = fit_isotonic(distinct(p, y, w))
+    found = decompose(brier, fit)
+    recalibrated = decompose(brier, fit_isotonic(distinct(fit(p), y, w)))
+    constant = decompose(brier, fit_isotonic(distinct(np.full_like(p, 0.5), y, w)))
+    assert found.uncertainty == pytest.approx(r * (1 - r))
+    assert recalibrated == pytest.approx((0, found.resolution, found.uncertainty))
+    assert constant == pytest.approx(((r - 0.5) ** 2, 0, found.uncertainty))
+
+
+@settings(deadline=None)  # the first example waits for SciPy
+@given(forecasts_with_outcomes())
+def test_the_curve_has_all_weight_and_the_base_rate(data: tuple[Array, Array, Array]) -> None:
+    p, y, w = data
+    points = curve(fit_isotonic(distinct(p, y, w)))
+    assert sum(point.share for point in points) == pytest.approx(1)
+    assert sum(point.share * point.frequency for point in points) == pytest.approx(np.average(y, weights=w))
+    assert min(point.share for point in points) > 0
+    assert [point.forecast for point in points] == sorted({point.forecast for point in points})
+    assert {points[0].forecast, points[-1].forecast} == {p.min(), p.max()}
+
+
+# --------------------------------------------------------------------------------------------------------- calibration
+
+
+@settings(deadline=None)
+@given(forecasts_with_outcomes(least=3))
+def test_the_logistic_fit_has_no_gradient_left(data: tuple[Array, Array, Array]) -> None:
+    p, y, w = data
+    x = p - 0.4
+    if overlap(x, y):
+        a, b = fit_logistic(x, y, w)
+        residual = w * (y - 1 / (1 + np.exp(-a - b * x)))
+        assert abs(residual.sum()) < 1e-6
+        assert abs(residual @ x) < 1e-6
+
+
+def test_the_logistic_fit_is_that_of_a_general_optimiser() -> None:
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(1)
+    x, w = rng.normal(size=200), rng.random(200)
+    y = (rng.random(200) < 1 / (1 + np.exp(-0.5 - 1.5 * x))).astype(float)
+
+    def loss(beta: Array) -> float:
+        z = beta[0] + beta[1] * x
+        return float(w @ (np.logaddexp(0, z) - y * z))
+
+    def pulled_loss(beta: Array) -> float:
+        return loss(beta) + 2 * float(beta[1] - 3) ** 2
+
+    pulled = minimize(pulled_loss, [0.0, 1.0], tol=1e-12).x
+    np.testing.assert_allclose(fit_logistic(x, y, w), minimize(loss, [0.0, 1.0], tol=1e-12).x, atol=1e-5)
+    np.testing.assert_allclose(fit_logistic(x, y, w, towards=(0, 3), pull=(0, 4)), pulled, atol=1e-5)
+    kept, _ = fit_logistic(x, y, w, towards=(0.25, 1), pull=(np.inf, 0))
+    assert kept == 0.25
+
+
+@pytest.mark.parametrize(
+    ("p", "y"),
+    [
+        ([0.2, 0.4, 0.6, 0.8], [1, 1, 1, 1]),
+        ([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1]),
+        ([0.2, 0.5, 0.5, 0.8], [0, 0, 1, 1]),
+        ([0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0]),
+        ([0.5, 0.5, 0.5, 0.5], [0, 1, 0, 1]),
+        ([0.2, 0.6], [1, 0]),
+    ],
+    ids=["one outcome", "separated", "separated but for a tie", "upside down", "one forecast", "two questions"],
+)
+def test_no_slope_where_there_is_none(p: list[float], y: list[int]) -> None:
+    assert calibration(np.array(p), np.array(y, dtype=float), np.ones(len(p)), np.arange(len(p))) is None
+
+
+@pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
+def test_the_slope_of_simulated_agents_is_found(slope: float) -> None:
+    table = simulated(3000, 3, slope=slope)
+    found = calibration(table.probability, table.outcome[table.question], np.ones(table.rows), table.question, 1e-6)
+    assert found is not None
+    assert found.slope.low < slope < found.slope.high
+    assert found.slope.high - found.slope.low < 0.3 * slope
+    assert found.intercept.low < 0 < found.intercept.high
+
+
+def test_answers_that_are_copied_do_not_narrow_the_interval() -> None:
+    table = simulated(200, 1)
+    p, y, question = table.probability, table.outcome, np.arange(200)
+    once = calibration(p, y, np.ones(200), question)
+    five = calibration(np.repeat(p, 5), np.repeat(y, 5), np.ones(1000), np.repeat(question, 5))
+    as_if = calibration(np.repeat(p, 5), np.repeat(y, 5), np.ones(1000), np.arange(1000))
+    assert once is not None
+    assert five is not None
+    assert as_if is not None
+    assert five.slope == pytest.approx(once.slope)
+    assert as_if.slope.high - as_if.slope.low < 0.5 * (once.slope.high - once.slope.low)
+
+
+def test_the_slope_interval_covers() -> None:
+    """40 questions, each with 5 answers that hang together: about 95 of 100 intervals hold the truth."""
+    hits = 0
+    for seed in range(200):
+        table = simulated(40, 5, shared=0.0, slope=0.5, seed=seed)
+        found = calibration(table.probability, table.outcome[table.question], np.ones(table.rows), table.question, 1e-6)
+        assert found is not None
+        hits += found.slope.low < 0.5 < found.slope.high
+    assert 0.90 <= hits / 200 <= 0.99
+
+
+# ----------------------------------------------------------------------------------------------------------- bootstrap
+
+
+def test_resampled_sums_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.random.default_rng(0).random((7, 3))
+    rng = np.random.default_rng(5)
+    loop = [sum(columns[i] for i in rng.integers(7, size=7)) for _ in range(50)]
+    np.testing.assert_allclose(resampled_sums(columns, 50, seed=5), loop)
+    monkeypatch.setattr("robustpool.evaluation.bootstrap.CELLS_AT_ONCE", 10)  # one draw at a time
+    np.testing.assert_allclose(resampled_sums(columns, 50, seed=5), loop)
+
+
+def test_clusters_are_added_up() -> None:
+    columns = [np.array([1.0, 3.0, 5.0]), np.array([2.0, 4.0, 6.0])]
+    assert sums_by_cluster(columns, np.array([1, 0, 1])).tolist() == [[3, 4], [6, 8]]
+
+
+@pytest.mark.parametrize("questions", [8, 25, 200])
+def test_percentile_intervals_cover_the_mean(questions: int) -> None:
+    rng = np.random.default_rng(questions)
+    hits = 0
+    for trial in range(300):
+        sample = rng.normal(size=(questions, 1))
+        draws = resampled_sums(sample, 400, seed=trial)[:, 0] / questions
+        interval = percentile_interval(float(sample.mean()), draws, questions)
+        hits += interval.low <= 0 <= interval.high
+    assert 0.91 <= hits / 300 <= 0.99
+
+
+def test_intervals_stand_infinite_scores_and_single_questions() -> None:
+    draws = np.array([1.0] * 60 + [math.inf] * 40)
+    assert percentile_interval(math.inf, draws, 50) == (math.inf, 1.0, math.inf)
+    assert percentile_interval(0.3, np.full(9, 0.3), 1) == (0.3, -math.inf, math.inf)
+
+
+# ---------------------------------------------------------------------------------------------------------- dependence
+
+
+def by_definition(table: ForecastTable) -> float:
+    """The correlation as it is defined, by loops over questions and pairs."""
+    x = np.log(p := np.clip(table.probability, 0.01, 0.99)) - np.log(1 - p)
+    several = [q for q in range(len(table.questions)) if table.answers[q] >= 2]
+    rows = {q: x[table.offsets[q] : table.offsets[q + 1]] for q in several}
+    means = {
+        y: np.mean([rows[q].mean() for q in several if table.outcome[q] == y]) for y in set(table.outcome[several])
+    }
+    residuals = [rows[q] - means[table.outcome[q]] for q in several]
+    together = np.mean([np.mean([a * b for a, b in combinations(r, 2)]) for r in residuals])
+    return float(together / np.mean([np.mean(r**2) for r in residuals]))
+
+
+def test_dependence_is_what_it_is_defined_to_be() -> None:
+    rng = np.random.default_rng(2)
+    question = np.sort(rng.integers(30, size=100))
+    table = ForecastTable(
+        [str(q) for q in range(30)],
+        [str(row) for row in range(100)],
+        question,
+        np.arange(100),
+        rng.random(100).round(1),
+        (rng.random(30) < 0.4).astype(float),
+    )
+    assert {0, 1} & set(table.answers.tolist())  # questions without two answers are left aside
+    found = dependence(table, np.arange(30), draws=200, seed=0)
+    assert found is not None
+    assert found.value == pytest.approx(by_definition(table))
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.4, 0.95])
+def test_the_dependence_of_simulated_agents_is_found(shared: float) -> None:
+    found = dependence(simulated(1500, 3, shared=shared, slope=1.5), np.arange(1500), draws=400, seed=0)
+    assert found is not None
+    assert found.low < shared < found.high
+    assert found.high - found.low < 0.1
+
+
+def test_base_rates_of_their_own_look_like_dependence() -> None:
+    """What the documentation warns of: independent evidence, but each question has a prior that everybody knows."""
+    rng = np.random.default_rng(3)
+    prior = rng.normal(scale=1.5, size=1000)
+    y = (rng.random(1000) < 1 / (1 + np.exp(-prior))).astype(float)
+    x = prior[:, None] + (y - 0.5)[:, None] + rng.normal(size=(1000, 2))
+    table = ForecastTable(
+        [str(q) for q in range(1000)], ["a", "b"], np.repeat(np.arange(1000), 2), np.tile([0, 1], 1000),
+        (1 / (1 + np.exp(-x))).ravel(), y,
+    )  # fmt: skip
+    found = dependence(table, np.arange(1000), draws=200, seed=0)
+    assert found is not None
+    assert found.low > 0.3
+
+
+@pytest.mark.parametrize(
+    ("questions", "agents", "probability"),
+    [(50, 1, None), (5, 2, None), (50, 2, 0.3)],
+    ids=["one answer each", "too few questions", "all answers the same"],
+)
+def test_no_dependence_where_there_is_nothing_to_see(questions: int, agents: int, probability: float | None) -> None:
+    table = simulated(questions, agents)
+    if probability is not None:
+        table = ForecastTable(
+            table.questions,
+            table.forecasters,
+            table.question,
+            table.forecaster,
+            np.full(table.rows, 0.3),
+            table.outcome,
+        )
+    assert dependence(table, np.arange(questions), draws=200, seed=0) is None
+
+
+# --------------------------------------------------------------------------------------------------------------- pairs
+
+
+def test_pairs_are_numbered_without_a_gap() -> None:
+    n = 60
+    i, j = numbered_pair(np.arange(n * (n - 1) // 2))
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == list(combinations(range(n), 2))
+    last = 3_000_000 * 2_999_999 // 2 - 1
+    assert [int(place[0]) for place in numbered_pair(np.array([last]))] == [2_999_998, 2_999_999]
+
+
+def test_pairs_are_different_and_each_is_as_likely() -> None:
+    question, first, second = sample_pairs(np.array([5] * 4000 + [1, 2]), most=3, seed=0)
+    assert np.bincount(question).tolist() == [3] * 4000 + [0, 1]
+    assert len(set(zip(question.tolist(), first.tolist(), second.tolist(), strict=True))) == len(question)
+    counts = np.bincount(10 * first[:-1] + second[:-1])
+    counts = counts[counts > 0]
+    assert len(counts) == 10
+    assert np.abs(counts - 1200).max() < 5 * math.sqrt(1200)

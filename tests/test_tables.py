@@ -1,0 +1,590 @@
+"""Tables of forecasts: whatever they come from, the same table; whatever their size, the same forecasts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import tempfile
+import warnings
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robustpool.aggregators.grid import GridAggregator
+from robustpool.errors import InputError
+from robustpool.forecasts import ContradictionWarning, aggregate
+from robustpool.tables import frames, row_store
+from robustpool.tables.pooling import aggregate_table
+from robustpool.tables.reading import read_forecasts
+from robustpool.tables.recency import weigh_by_age
+from robustpool.tables.rejecting import RowsLeftOutWarning
+from robustpool.tables.values import times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from robustpool.tables.pooled import PooledTable
+    from robustpool.tables.records import ForecastTable
+
+Answers = dict[tuple[str, str], float]
+
+names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=5)
+probabilities = st.floats(0, 1)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Answers:
+    """Answers of at least two people, the first of whom answers every question, so that orders are the same in all layouts."""
+    questions = draw(st.lists(names.filter(lambda name: not name.isdigit()), min_size=1, max_size=5, unique=True))
+    people = draw(st.lists(names.filter(_no_role), min_size=2, max_size=4, unique=True))
+    table = {(question, people[0]): draw(probabilities) for question in questions}
+    for question in questions:
+        for person in people[1:]:
+            if draw(st.booleans()):
+                table[question, person] = draw(probabilities)
+    for person in people[1:]:
+        table[questions[0], person] = draw(probabilities)
+    return dict(sorted(table.items(), key=lambda item: (questions.index(item[0][0]), people.index(item[0][1]))))
+
+
+def _no_role(name: str) -> bool:
+    """Whether a name is free for a forecaster, and no number that would make the first line look like data."""
+    from robustpool.tables.formats import OURS, plain
+
+    taken = {each for aliases in OURS.roles.values() for each in aliases} | {"dataset"}
+    return plain(name) not in taken and not any(character.isdigit() for character in name) and name.lower() != "nan"
+
+
+def long_frame(table: Answers) -> pd.DataFrame:
+    rows = [(question, person, p) for (question, person), p in table.items()]
+    return pd.DataFrame(rows, columns=["question_id", "forecaster_id", "probability"])
+
+
+def wide_frame(table: Answers) -> pd.DataFrame:
+    people = list(dict.fromkeys(person for _, person in table))
+    questions = list(dict.fromkeys(question for question, _ in table))
+    columns = {person: [table.get((question, person), np.nan) for question in questions] for person in people}
+    return pd.DataFrame({"question_id": questions, **columns})
+
+
+SOURCES: dict[str, Callable[[Answers, Path], Any]] = {
+    "long CSV": lambda table, path: _saved(long_frame(table), path / "long.csv"),
+    "wide CSV": lambda table, path: _saved(wide_frame(table), path / "wide.csv"),
+    "long Parquet": lambda table, path: _saved(long_frame(table), path / "long.parquet"),
+    "wide Parquet": lambda table, path: _saved(wide_frame(table), path / "wide.parquet"),
+    "pandas": lambda table, _: long_frame(table),
+    "pandas, wide, with an index": lambda table, _: wide_frame(table).set_index("question_id"),
+    "polars": lambda table, _: pl.from_pandas(long_frame(table)),
+    "polars, wide, lazy": lambda table, _: pl.from_pandas(wide_frame(table)).lazy(),
+    "pyarrow": lambda table, _: pa.Table.from_pandas(long_frame(table)),
+}
+
+
+def _saved(frame: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False)
+    return path
+
+
+@settings(max_examples=15, deadline=None)
+@given(answers(), st.randoms(use_true_random=False))
+def test_the_same_table_from_everything(table: Answers, rng: random.Random) -> None:
+    wanted = {(question.strip(), person.strip()): p for (question, person), p in table.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in SOURCES.items():
+            read = read_forecasts(source(table, Path(folder)))
+            assert as_answers(read) == wanted, name
+            assert read.rejected.total == 0, name
+        shuffled = list(table.items())
+        rng.shuffle(shuffled)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContradictionWarning)
+            straight = by_question(aggregate_table(_saved(long_frame(table), Path(folder) / "a.csv")))
+            mixed = by_question(aggregate_table(_saved(long_frame(dict(shuffled)), Path(folder) / "b.csv")))
+    assert straight.keys() == mixed.keys()
+    for question, forecast in straight.items():
+        assert mixed[question] == pytest.approx(forecast, abs=1e-12)
+
+
+def as_answers(table: ForecastTable) -> Answers:
+    return {
+        (table.questions[q], table.forecasters[f]): p
+        for q, f, p in zip(table.question, table.forecaster, table.probability.tolist(), strict=True)
+    }
+
+
+def by_question(pooled: PooledTable) -> dict[str, float]:
+    return dict(zip(pooled.questions, pooled.forecasts.tolist(), strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------------- many rows
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """5,000 rows with repeated answers, times, weights, clusters, missing and wrong entries and mixed outcomes."""
+    rng = random.Random(7)
+    rows = ["question_id,forecaster_id,probability,outcome,timestamp,weight,cluster"]
+    for _ in range(5000):
+        question, p = rng.randrange(150), rng.choice([f"{rng.random():.3f}", f"{rng.random():.3f}", "", "1.5"])
+        outcome = question % 2 if question != 7 else rng.randrange(2)
+        time = f"2024-01-{rng.randrange(1, 29):02d}T{rng.randrange(24):02d}:00:00Z"
+        rows.append(f"q{question},f{rng.randrange(40)},{p},{outcome},{time},{rng.randrange(1, 4)},c{question % 11}")
+    path = tmp_path / "many.csv"
+    path.write_text("\n".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("room", [1, 700])
+def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(RowsLeftOutWarning):
+        whole = aggregate_table(many, half_life=10)
+    monkeypatch.setattr(row_store, "ROOM", room)
+    monkeypatch.setattr(row_store, "MOVED_AT_ONCE", 100)
+    monkeypatch.setattr("robustpool.tables.text_blocks.BLOCK", 4096)
+    with pytest.warns(RowsLeftOutWarning):
+        parted = aggregate_table(many, half_life=10)
+    np.testing.assert_array_equal(parted.forecasts, whole.forecasts)
+    np.testing.assert_array_equal(parted.answers, whole.answers)
+    np.testing.assert_array_equal(parted.outcome, whole.outcome)
+    assert (parted.questions, parted.rejected, parted.tally) == (whole.questions, whole.rejected, whole.tally)
+    assert np.isnan(whole.forecasts[whole.questions.index("q7")])
+    assert whole.tally.superseded > 400
+    table = read_forecasts(many)
+    assert table.cluster is not None
+    assert len(set(table.cluster.tolist())) == 11
+    entries = table.rows + table.rejected.total + table.tally.left_out
+    assert entries == table.tally.entries == 5000  # nothing is dropped in silence
+
+
+def test_the_files_are_removed_even_after_an_error(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_store, "ROOM", 100)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(InputError, match=r"cannot be used\)\.$"):
+        aggregate_table(many, strict=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
+
+
+def test_parquet_in_batches_and_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame(
+        {"question_id": [1, 1, 2, 2, 3], "forecaster_id": list("ababa"), "probability": [0.1, 0.2, 0.3, 0.4, 2]}
+    )
+    frame.write_parquet(tmp_path / "f.parquet")
+    monkeypatch.setattr(frames, "ROWS", 2)
+    told: list[tuple[int, int]] = []
+    with_pyarrow = read_forecasts(tmp_path / "f.parquet", progress=lambda done, total: told.append((done, total)))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+    monkeypatch.setattr(frames, "_with_pyarrow", _not_installed)
+    with_polars = read_forecasts(tmp_path / "f.parquet")
+    assert as_answers(with_polars) == as_answers(with_pyarrow)
+    assert with_polars.rejected == with_pyarrow.rejected
+    assert with_polars.rejected.first[0].line == 4
+
+
+def _not_installed(_: Path) -> Any:
+    raise ImportError
+
+
+# --------------------------------------------------------------------------------------------------------- kinds of value
+
+
+def test_frames_with_types_of_their_own() -> None:
+    frame = pl.DataFrame(
+        {
+            "question_id": pl.Series(["x", "x", "y"], dtype=pl.Categorical),
+            "forecaster_id": [1.0, 2.0, 1.0],
+            "probability": pl.Series([0.5, None, 0.25], dtype=pl.Float32),
+            "outcome": [True, True, None],
+            "timestamp": [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3)],
+        }
+    )
+    table = read_forecasts(frame)
+    assert table.forecasters == ["1", "2"]
+    assert table.outcome.tolist()[0] == 1
+    assert np.isnan(table.outcome[1])
+    assert table.timestamp is not None
+    assert table.timestamp.tolist() == [1704067200, 1704240000]
+    pandas = frame.with_columns(pl.col("question_id").cast(pl.String)).to_pandas()
+    assert as_answers(read_forecasts(pandas)) == as_answers(table)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("2024-01-01", 1704067200),
+        ("20240101", 1704067200),
+        ("2024-01-01T01:00:00+01:00", 1704067200),
+        ("2024-01-01 00:00:00+00:00", 1704067200),
+        ("2024-01-01T00:00:00Z", 1704067200),
+        ("2024-01-01T00:00:00.5", 1704067200.5),
+        (" 1704067200 ", 1704067200),
+        ("1704067200.25", 1704067200.25),
+    ],
+)
+def test_times_in_every_spelling(written: str, seconds: float, tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text(f"question_id,forecaster_id,probability,timestamp\nq,a,0.5,{written}\nq,b,0.5,2024-05-05\n")
+    table = read_forecasts(path)
+    assert table.timestamp is not None
+    assert table.timestamp[0] == seconds
+    assert table.rejected.total == 0
+
+
+@given(st.lists(st.integers(0, 10**11 - 1), min_size=1), st.booleans())
+def test_seconds_are_seconds_whatever_their_digits_look_like(seconds: list[int], fraction: bool) -> None:
+    said = [f"{second}.5" if fraction else str(second) for second in seconds if not 10**7 <= second < 10**8]
+    read = times(said)
+    assert read.values.tolist() == [float(text) for text in said]
+    assert not read.wrong.any()
+
+
+@given(st.lists(st.tuples(st.integers(-(10**9), 10**10), st.booleans()), min_size=1))
+def test_times_are_read_one_by_one_as_together(moments: list[tuple[int, bool]]) -> None:
+    written = [(datetime.fromtimestamp(second, UTC).isoformat(), zone) for second, zone in moments]
+    said = [text if zone else text.removesuffix("+00:00") for text, zone in written]
+    seconds = [second for second, _ in moments]
+    assert times(said).values.tolist() == seconds
+    assert times([*said, "soon"]).values[:-1].tolist() == seconds
+
+
+def test_outcomes_in_every_spelling(tmp_path: Path) -> None:
+    said = ["1", "1.0", "TRUE", "yes", " Y ", "0", "0.0", "False", "no", "", "NA"]
+    rows = "".join(f"q{i},ann,0.5,{text}\n" for i, text in enumerate(said))
+    (tmp_path / "f.csv").write_text(f"question,user,p,resolution\n{rows}")
+    table = read_forecasts(tmp_path / "f.csv")
+    np.testing.assert_array_equal(table.outcome, [1] * 5 + [0] * 4 + [np.nan] * 2)
+
+
+def test_the_index_of_pandas_names_the_questions_only_if_nothing_else_does() -> None:
+    wide = pd.DataFrame({"ann": [0.25, 0.5], "bob": [0.5, 1]})
+    assert read_forecasts(wide).questions == ["0", "1"]
+    assert read_forecasts(wide.set_index(pd.Index(["x", "y"]))).questions == ["x", "y"]
+    named = pd.DataFrame({"title": ["x", "y"], **wide}).iloc[[1, 0]]
+    assert read_forecasts(named).questions == ["y", "x"]
+    long = long_frame({("x", "ann"): 0.5, ("y", "ann"): 0.25})
+    assert read_forecasts(long.iloc[[1]]).questions == ["y"]
+    assert read_forecasts(long.set_index(["question_id", "forecaster_id"])).questions == ["x", "y"]
+
+
+def test_columns_with_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_text("item\twho\tchance\tnote\nq1\tann\t0.5\tx\n")
+    columns = {"question_id": "item", "forecaster_id": "who", "probability": "chance"}
+    table = read_forecasts(path, columns=columns)
+    assert as_answers(table) == {("q1", "ann"): 0.5}
+    assert table.tally.ignored == ("note",)
+    assert read_forecasts(table) is table
+
+
+# ---------------------------------------------------------------------------------------------------- the formats of others
+
+
+def test_metaculus(tmp_path: Path) -> None:
+    header = (
+        "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
+        "Probability Yes Per Category,Continuous CDF\n"
+    )
+    (tmp_path / "forecast_data.csv").write_text(
+        header + "1,7,ann,2024-01-01 00:00:00+00:00,,,0.5,,\n"
+        "1,7,ann,2024-02-01 00:00:00+00:00,,,0.75,,\n"
+        '2,7,ann,2024-01-01 00:00:00+00:00,,,,"[0.5, 0.5]",\n'
+        "1,,recency_weighted,2024-01-01 00:00:00+00:00,,12,0.6,,\n"
+    )
+    table = read_forecasts(tmp_path / "forecast_data.csv")
+    assert as_answers(table) == {("1", "7"): 0.75}
+    assert table.tally.superseded == 1
+    assert table.rejected.counts == {
+        "a row must be the forecast of one forecaster, not an aggregate of so many": 1,
+        "a forecast must be on a binary question": 1,
+    }
+
+
+def test_the_good_judgment_project(tmp_path: Path) -> None:
+    rows = [
+        "1001-0,5,a,0.25,2012-01-01,1,closed",
+        "1001-0,5,b,0.75,2012-01-01,1,closed",
+        "1002-0,5,a,0.2,2012-01-01,1,closed",
+        "1002-0,5,b,0.3,2012-01-01,1,closed",
+        "1002-0,5,c,0.5,2012-01-01,1,closed",
+        "1003-2,5,a,0.5,2012-01-01,1,closed",
+        "1001-0,6,a,0.5,2012-01-02,4,closed",
+        "1004-0,6,a,0.5,2012-01-02,1,voided",
+    ]
+    text = "ifp_id,user_id,answer_option,value,fcast_date,fcast_type,q_status\n" + "\n".join(rows)
+    (tmp_path / "survey_fcasts.yr1.csv.gz").write_bytes(gzip.compress(text.encode()))
+    table = read_forecasts(tmp_path / "survey_fcasts.yr1.csv.gz")
+    assert as_answers(table) == {("1001-0", "5"): 0.25}
+    assert table.tally.complements == 2
+    assert table.rejected.counts == {
+        "a question must not be conditional on another (its name ends in -1 to -5)": 1,
+        "a forecast must not be withdrawn (fcast_type 4)": 1,
+        "a question must not be voided": 1,
+        "a question must have two options, named a and b, 1 and 0 or yes and no": 2,
+    }
+    assert table.rejected.total + table.tally.left_out + table.rows == 8
+
+
+def test_iqisa(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text(
+        "question_id,user_id,team_id,probability,answer_option,timestamp,outcome,n_opts\n"
+        "1,5,0,0.25,a,2012-01-01 10:00:00,b,2\n1,5,0,0.75,b,2012-01-01 10:00:00,b,2\n2,5,0,0.5,a,2012-01-01,a,2\n"
+    )
+    table = read_forecasts(tmp_path / "f.csv")
+    assert as_answers(table) == {("1", "5"): 0.25, ("2", "5"): 0.5}
+    assert table.outcome.tolist() == [0, 1]
+    assert table.tally.ignored == ("team_id", "n_opts")
+
+
+def test_hubverse() -> None:
+    frame = pl.DataFrame(
+        {
+            "origin_date": ["2024-01-06"] * 5,
+            "location": ["US", "US", "US", "CA", "CA"],
+            "model_id": list("aabab"),
+            "output_type": ["pmf", "pmf", "pmf", "quantile", "pmf"],
+            "output_type_id": ["yes", "no", "yes", "0.5", "low"],
+            "value": [0.25, 0.75, 0.5, 17.0, 0.2],
+        }
+    )
+    table = read_forecasts(frame)
+    assert as_answers(table) == {("2024-01-06 | US", "a"): 0.25, ("2024-01-06 | US", "b"): 0.5}
+    assert table.rejected.counts == {
+        "output_type must be pmf": 1,
+        "a question must have two options, named a and b, 1 and 0 or yes and no": 1,
+    }
+
+
+# -------------------------------------------------------------------------------------------------------------- time
+
+
+@pytest.fixture
+def timed(tmp_path: Path) -> Path:
+    path = tmp_path / "timed.csv"
+    path.write_text(
+        "question_id,forecaster_id,probability,timestamp,outcome\n"
+        "q1,ann,0.2,2024-01-01,1\nq1,ann,0.4,2024-01-03,1\nq1,bob,0.8,2024-01-05,1\nq2,bob,0.5,2020-01-01,\n"
+    )
+    return path
+
+
+def test_as_of_takes_the_answers_until_then(timed: Path) -> None:
+    early = read_forecasts(timed, as_of="2024-01-02")
+    assert as_answers(early) == {("q1", "ann"): 0.2, ("q2", "bob"): 0.5}
+    assert early.tally.later == 2
+    assert as_answers(read_forecasts(timed, as_of=datetime(2024, 1, 3, tzinfo=UTC)))["q1", "ann"] == 0.4
+
+
+def test_older_answers_count_less(timed: Path) -> None:
+    weighted = weigh_by_age(read_forecasts(timed), half_life=2)
+    assert weighted.weight is not None
+    assert weighted.weight.tolist() == [0.5, 1, 1]
+    pooled = aggregate_table(timed, "mean", half_life=2)
+    assert pooled.forecasts == pytest.approx([(0.5 * 0.4 + 0.8) / 1.5, 0.5])
+    assert weigh_by_age(weighted, half_life=2).weight == pytest.approx([0.25, 1, 1])
+
+
+def test_half_life_needs_times(timed: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^half_life must be a finite number, greater than 0; it is 0\.$"):
+        aggregate_table(timed, half_life=0)
+    timed.write_text(timed.read_text() + "q3,eve,0.5,,\n")
+    with pytest.raises(InputError, match=r"for each answer; that of eve on q3 has none \(1 of 4\)\.$"):
+        aggregate_table(timed, half_life=1)
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
+    with pytest.raises(InputError, match=r"^half_life needs a column timestamp; there is none\.$"):
+        aggregate_table(tmp_path / "f.csv", half_life=1)
+
+
+# ------------------------------------------------------------------------------------------------------------- pooling
+
+
+@pytest.fixture
+def wide() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"question_id": ["x", "y", "z"], "ann": [0.7, 0.0, 0.2], "bob": [0.6, 1.0, np.nan], "outcome": [1, 0, np.nan]}
+    )
+
+
+def test_one_forecast_a_question_in_the_library_of_the_frame(wide: pd.DataFrame) -> None:
+    for frame in (wide, pl.from_pandas(wide), pa.Table.from_pandas(wide)):
+        with pytest.warns(
+            ContradictionWarning, match=r"is 0\.5; question y has both \(1 of 3 questions\)\.$"
+        ) as caught:
+            pooled: Any = aggregate_table(frame)
+        assert [str(each.filename) for each in caught] == [__file__]
+        assert type(pooled) is type(frame)
+        rows = pooled if isinstance(pooled, pd.DataFrame) else pooled.to_pandas()
+        assert list(rows) == ["question_id", "forecast", "forecasters", "outcome"]
+        assert rows["forecast"].tolist() == [aggregate([0.7, 0.6]), 0.5, 0.2]
+        assert rows["forecasters"].tolist() == [2, 2, 1]
+    assert aggregate_table(wide, "mean", clip=0.1)["forecast"].tolist()[1] == pytest.approx(0.5)
+
+
+def test_a_design_answers_the_questions_that_it_is_made_for(wide: pd.DataFrame) -> None:
+    design = GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
+    table = read_forecasts(wide)
+    with pytest.warns(
+        UserWarning, match=r"made for 2 answers a question; question z has 1 \(1 of 3 questions have no forecast\)"
+    ):
+        pooled = aggregate_table(table, design)
+    assert pooled.forecasts[:2] == pytest.approx([0.65, 0.5])
+    assert np.isnan(pooled.forecasts[2])
+    assert pooled.unfit == 1
+    with pytest.raises(
+        InputError, match=r"^the rule is made for 3 answers a question; question z has 1 \(and none has 3\)\.$"
+    ):
+        aggregate_table(table, GridAggregator(np.full((2, 2, 2), 0.5)))
+
+
+def test_weights_of_the_table_are_used(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,weight\nq1,a,0.2,3\nq1,b,0.6,1\n")
+    assert aggregate_table(tmp_path / "f.csv", "mean").forecasts == pytest.approx([0.3])
+    with pytest.raises(InputError, match="takes no weights"):
+        aggregate_table(tmp_path / "f.csv", "median")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
+def test_what_is_written_can_be_read(tmp_path: Path, name: str) -> None:
+    table = read_forecasts(long_frame({("a,b", "x"): 0.5, ("c", "x"): 0.25}))
+    aggregate_table(table).write(tmp_path / name)
+    separator = "\t" if name.endswith("tsv") else ","
+    read = pd.read_parquet(tmp_path / name) if "parquet" in name else pd.read_csv(tmp_path / name, sep=separator)
+    assert read.to_dict("list") == {"question_id": ["a,b", "c"], "forecast": [0.5, 0.25], "forecasters": [1, 1]}
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_library_that_is_none() -> None:
+    pooled = aggregate_table(read_forecasts(long_frame({("a", "x"): 0.5})))
+    with pytest.raises(InputError, match=r"^a data frame of 'excel' cannot be made"):
+        pooled.frame("excel")
+
+
+# ------------------------------------------------------------------------------------------------------- the command line
+
+
+@pytest.fixture
+def robustpool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
+    """Run a command in a folder with a file; its exit status, what it prints, and what it says."""
+    from robustpool.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("f.csv").write_text(
+        "question_id,forecaster_id,probability,outcome\nq1,a,0.7,1\nq1,b,0.6,1\nq2,a,1.5,0\nq2,b,0.2,0\n"
+    )
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["robustpool", *arguments])
+        try:
+            main()
+            status = 0
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        return status, *capfd.readouterr()
+
+    return run
+
+
+def test_a_file_on_the_command_line(robustpool: Any) -> None:
+    status, printed, said = robustpool("aggregate", "f.csv", "--rule", "mean")
+    assert (status, printed) == (0, "question_id,forecast,forecasters,outcome\nq1,0.6499999999999999,2,1\nq2,0.2,1,0\n")
+    assert said == (
+        "robustpool: 1 of 4 rows was left out: 1 because probability must lie in [0, 1] "
+        "(line 4 (question q2, forecaster a) is 1.5).\n"
+    )
+    status, printed, _ = robustpool("aggregate", "f.csv", "-o", "out.csv", "--json")
+    data = json.loads(printed)
+    assert (data["questions"], data["output"], data["rows"], data["forecasters"], data["answers"]) == (
+        2,
+        "out.csv",
+        4,
+        2,
+        3,
+    )
+    assert data["rejected"]["counts"] == {"probability must lie in [0, 1]": 1}
+    assert data["rejected"]["first"][0]["line"] == 4
+    assert Path("out.csv").read_text().startswith("question_id,forecast,forecasters,outcome\nq1,0.66")
+    data = json.loads(robustpool("aggregate", "f.csv", "--json")[1])
+    assert [each["question_id"] for each in data["forecasts"]] == ["q1", "q2"]
+    assert robustpool("aggregate", "f.csv", "-o", "out.parquet")[1] == "2 questions: the forecasts are in out.parquet\n"
+
+
+def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
+    Path("2024.csv").write_text("question_id;x;y\nq1;55;45\n")
+    assert robustpool("aggregate", "2024.csv", "--percent")[0] == 0
+    assert robustpool("aggregate", "./2024.csv", "--rule", "mean", "--percent")[1].splitlines()[1] == "q1,0.5,2"
+    Path("table").write_text("question_id,who,chance\nq1,a,0.5\n")
+    assert robustpool("aggregate", "table", "--column", "forecaster_id=who", "--column", "probability=chance")[0] == 0
+    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["f.csv", "--strict"], r"line 4 (question q2, forecaster a) is 1.5 (1 of 4 rows cannot be used)."),
+        (["none.csv"], "the file 'none.csv' does not exist."),
+        (["f.csv", "0.7"], "aggregate takes numbers or one file; the arguments are 'f.csv 0.7'."),
+        (["f.csv", "f.csv"], "aggregate takes numbers or one file; the arguments are 'f.csv f.csv'."),
+        (["f.csv", "--percnt"], "there is no option '--percnt'"),
+        (["f.csv", "-o", "f.csv"], "--out must be another file than the input; both are 'f.csv'."),
+        (["f.csv", "-o", "./f.csv"], "--out must be another file than the input; both are 'f.csv'."),
+        (["f.csv", "-o", "f.csv/x"], "cannot be written"),
+        (["f.csv", "-o", "out.xlsx"], "the output must end in .csv, .tsv or .parquet; it is 'out.xlsx'."),
+        (["f.csv", "--clip", "0.7"], "clip must lie in [0, 0.5); it is 0.7."),
+        (["f.csv", "--explain"], "--explain is for the numbers of one event; 'f.csv' is a file."),
+        (["f.csv", "--per-forecaster"], "--per-forecaster goes with --recalibrate; there is none."),
+        (["f.csv", "--recalibrate", "magic"], "--recalibrate must be one of slope, platt, isotonic; it is 'magic'."),
+        (["f.csv", "--column", "p"], "--column must be written as role=name, such as probability=p; it is 'p'."),
+        (["f.csv", "--half-life", "3"], "half_life needs a column timestamp; there is none."),
+        (["f.csv", "--rule", "magic"], "rule must be one of minimax, mean,"),
+        (["f.csv", "--layout", "tall"], "layout must be one of auto, long, wide; it is 'tall'."),
+        (["0.7", "0.6", "--percent"], "--percent goes with a file; '0.7' is none."),
+        (["0.7", "0.6", "-o", "out.csv"], "--out goes with a file; '0.7' is none."),
+        (["0.7", "--half-life", "3"], "--half-life goes with a file; '0.7' is none."),
+    ],
+)
+def test_wrong_commands(robustpool: Any, arguments: list[str], sentence: str) -> None:
+    status, printed, said = robustpool("aggregate", *arguments)
+    assert (status, printed) == (2, "")
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_progress_is_told_by_the_bytes_that_were_read(robustpool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, float]] = []
+
+    @contextmanager
+    def bar() -> Iterator[Callable[[str, float], None]]:
+        yield lambda what, share: told.append((what, share))
+
+    monkeypatch.setattr("robustpool.cli.aggregate_file.share_bar", bar)
+    assert robustpool("aggregate", "f.csv")[0] == 0
+    assert told == [("reading f.csv", 1.0)]
+
+
+def test_answers_can_be_recalibrated_first(robustpool: Any) -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for question in range(200):
+        chance = rng.uniform(0.1, 0.9)
+        outcome = "" if question % 5 == 0 else int(rng.random() < chance)
+        rows += [f"q{question},{who},{chance * 0.2 + 0.4},{outcome}" for who in "ab"]  # far too close to one half
+    Path("shy.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
+
+    def spread(*options: str) -> float:
+        status, printed, said = robustpool("aggregate", "shy.csv", "--rule", "mean", "--json", *options)
+        assert status == 0, said
+        return float(np.std([each["forecast"] for each in json.loads(printed)["forecasts"]]))
+
+    assert spread("--recalibrate", "slope") > 2 * spread()
+    assert spread("--recalibrate", "platt", "--per-forecaster") > 2 * spread()
