@@ -244,9 +244,10 @@ def test_bad_input_gets_one_sentence_status_2_and_no_file(arguments: list[str], 
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    "command", ["aggregate", "rules", "design", "worst-case", "plan", "lipschitz-curve", "random-family"]
-)
+COMMANDS = "aggregate rules design worst-case certify verify plan compare reproduce lipschitz-curve random-family"
+
+
+@pytest.mark.parametrize("command", COMMANDS.split())
 def test_help_has_an_example(command: str) -> None:
     done = run(command, "--help")
     assert done.returncode == 0

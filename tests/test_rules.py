@@ -530,7 +530,11 @@ def test_minimax_is_its_formula(log_odds: list[float]) -> None:
         z = s * (0.5 + 0.35 * math.tanh(s / 4) ** 2)
     elif n == 3:
         z = s * (0.2938321819 + 0.2 * math.tanh(s / 3) ** 2)
-    elif n <= 5:
+    elif n == 4:
+        e = [max(abs(x) - 1.35335, 0) for x in log_odds]
+        strong = sum(math.copysign(y * y / (y + 0.54436), x) for x, y in zip(log_odds, e, strict=True))
+        z = s * (0.2012608381 + 0.04091 * math.tanh(s / 1.58558) ** 2) + 0.30294 * strong
+    elif n == 5:
         z = s - 1.04 * (n - 1) * 4 * math.atanh(statistics.fmean(math.tanh(x / 4) for x in log_odds))
     else:
         z = s - (n - 1) * 6 * math.atanh(statistics.fmean(math.tanh(x / 6) for x in log_odds))

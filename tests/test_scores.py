@@ -259,16 +259,16 @@ def test_intervals_stand_infinite_scores_and_single_questions() -> None:
 
 
 def by_definition(table: ForecastTable) -> float:
-    """The correlation as it is defined, by loops over questions and pairs."""
+    """The correlation as it is defined, by loops over pairs of answers, on one question and on different ones."""
     x = np.log(p := np.clip(table.probability, 0.01, 0.99)) - np.log(1 - p)
-    several = [q for q in range(len(table.questions)) if table.answers[q] >= 2]
-    rows = {q: x[table.offsets[q] : table.offsets[q + 1]] for q in several}
-    means = {
-        y: np.mean([rows[q].mean() for q in several if table.outcome[q] == y]) for y in set(table.outcome[several])
-    }
-    residuals = [rows[q] - means[table.outcome[q]] for q in several]
-    together = np.mean([np.mean([a * b for a, b in combinations(r, 2)]) for r in residuals])
-    return float(together / np.mean([np.mean(r**2) for r in residuals]))
+    own = together = 0.0
+    for y in (0, 1):
+        questions = [q for q in range(len(table.questions)) if table.answers[q] >= 2 and table.outcome[q] == y]
+        rows = [x[table.offsets[q] : table.offsets[q + 1]] for q in questions]
+        elsewhere = np.mean([np.outer(one, other).mean() for one, other in combinations(rows, 2)])
+        own += sum(np.mean(row**2) - elsewhere for row in rows)
+        together += sum(np.mean([a * b for a, b in combinations(row, 2)]) - elsewhere for row in rows)
+    return float(together / own)
 
 
 def test_dependence_is_what_it_is_defined_to_be() -> None:
@@ -294,6 +294,15 @@ def test_the_dependence_of_simulated_agents_is_found(shared: float) -> None:
     assert found is not None
     assert found.low < shared < found.high
     assert found.high - found.low < 0.1
+
+
+def test_the_interval_of_the_dependence_covers_even_with_few_questions() -> None:
+    found = [
+        dependence(simulated(40, 4, shared=0.4, seed=seed), np.arange(40), draws=200, seed=seed) for seed in range(200)
+    ]
+    hits = [interval.low < 0.4 < interval.high for interval in found if interval is not None]
+    assert len(hits) == 200
+    assert 0.90 <= np.mean(hits) <= 0.99
 
 
 def test_base_rates_of_their_own_look_like_dependence() -> None:

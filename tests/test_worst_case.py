@@ -24,6 +24,7 @@ PUBLISHED = [
     ("minimax", 2, (5 * np.sqrt(5) - 11) / 8, 10, "[Arieli2018], the lower bound that the rule attains"),
     ("mean", 3, 1 / 9, 6, "(n-1)^2/(4 n^2), one agent knows the state"),
     ("mean", 4, 9 / 64, 6, "the same"),
+    ("minimax", 4, 0.059023877, 9, "the lower bound for four agents, docs/derivations/lower-bound; found, not proved"),
 ]
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .bootstrap import percentile_interval, resampled_sums, sums_by_cluster
-from .calibration import clipped_logit
+from .bootstrap import resampled_sums, sums_by_cluster
+from .calibration import clipped_logit, t_quantile
+from .records import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..tables.records import ForecastTable
-    from .records import Interval
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
@@ -28,16 +28,22 @@ if TYPE_CHECKING:
 LEAST_CLUSTERS = 6
 """With fewer an interval from resampling is a fiction."""
 
+NEARLY_1 = 1 - 1e-9  # atanh 1 is infinite
+
 
 def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: int) -> Interval | None:
     """The correlation of two forecasters' log-odds on the same question, given the outcome, with its interval.
 
-    With r = logit x - (mean of its outcome class, each question counting once):
+    With l the log-odds, and averages over questions of one outcome in which each question counts once:
 
-        rho = mean over questions of mean over pairs r_i r_j  /  mean over questions of mean r_i^2.
+        rho = sum over outcomes of N (mean l_i l_j - m^2)  /  sum over outcomes of N (mean l_i^2 - m^2)
 
-    All questions must be resolved; those with one answer are left aside. The class means are those of each draw. None where
-    too few questions have two answers, or where all answers of a class are the same.
+    for i and j on the same question, N questions and m^2 the mean of l_i l_k on *different* questions (of different
+    clusters): the square of their mean, without the bias that would pull rho down where questions are few. The interval
+    is symmetric for atanh rho, with the standard error of the resampled ones and the quantile of t.
+
+    All questions must be resolved; those with one answer are left aside. None where too few questions have two answers,
+    or where all answers of an outcome are the same.
 
     >>> from ..tables.records import ForecastTable
     >>> x = np.linspace(0.1, 0.9, 10)
@@ -45,27 +51,33 @@ def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: in
     ...     [str(q) for q in range(10)], ["ann", "bob"], np.repeat(np.arange(10), 2), np.tile([0, 1], 10),
     ...     np.repeat(x, 2), np.tile([0.0, 1.0], 5),
     ... )  # fmt: skip
-    >>> round(dependence(twins, np.arange(10), draws=200, seed=0).value, 6)
-    1.0
+    >>> dependence(twins, np.arange(10), draws=200, seed=0).low > 0.999
+    True
     """
     usable = table.answers >= 2
-    if len(np.unique(clusters[usable])) < LEAST_CLUSTERS:
+    names, number = np.unique(clusters[usable], return_inverse=True)
+    if len(names) < LEAST_CLUSTERS:
         return None
-    number = np.unique(clusters[usable], return_inverse=True)[1]
-    columns = sums_by_cluster(_moments(table, usable).T, number)
+    sums = sums_by_cluster(_moments(table, usable).T, number)
+    columns = np.hstack([sums, sums[:, [0, 1, 4, 5]] ** 2])
     value = float(_correlation(columns.sum(axis=0)))
-    if not np.isfinite(value):
-        return None
     resampled = _correlation(resampled_sums(columns, draws, seed).T)
-    return percentile_interval(value, resampled[np.isfinite(resampled)], len(columns))
+    resampled = resampled[np.isfinite(resampled)]
+    if not (np.isfinite(value) and len(resampled)):
+        return None
+    free = len(names) - 2  # two means are fitted
+    error = np.std(np.arctanh(np.clip(resampled, -NEARLY_1, NEARLY_1))) * np.sqrt(len(names) / free)
+    reach = t_quantile(0.975, free) * error
+    middle = np.arctanh(np.clip(value, -NEARLY_1, NEARLY_1))
+    return Interval(float(np.tanh(middle)), float(np.tanh(middle - reach)), float(np.tanh(middle + reach)))
 
 
 def _moments(table: ForecastTable, usable: NDArray[np.bool_]) -> FloatArray:
     """For each usable question 1, mean l, mean l^2 and mean over pairs l_i l_j, in four columns for each outcome: (q, 8)."""
     x = clipped_logit(table.probability)
-    n, starts = table.answers[usable], table.offsets[:-1]
-    total = np.add.reduceat(x, starts[table.answers > 0])[usable[table.answers > 0]]
-    squares = np.add.reduceat(x**2, starts[table.answers > 0])[usable[table.answers > 0]]
+    answered = table.answers > 0
+    starts, usable_of_answered, n = table.offsets[:-1][answered], usable[answered], table.answers[usable]
+    total, squares = (np.add.reduceat(values, starts)[usable_of_answered] for values in (x, x**2))
     pairs = (total**2 - squares) / (n * (n - 1))
     each = np.stack([np.ones_like(total), total / n, squares / n, pairs], axis=1)
     happened = table.outcome[usable, None] == 1
@@ -73,13 +85,17 @@ def _moments(table: ForecastTable, usable: NDArray[np.bool_]) -> FloatArray:
 
 
 def _correlation(sums: FloatArray) -> FloatArray:
-    """rho from the sums of the eight moments, (8, ...) -> (...); NaN where it is 0/0.
+    """rho from the sums over clusters of the eight moments, and of the squares of two of them, (12, ...) -> (...).
 
-    With m the class mean, the mean of r_i^2 is mean l^2 - m^2 and that of r_i r_j is mean l_i l_j - m^2.
+    An outcome with a single cluster says nothing. NaN where rho is 0/0.
     """
-    own = together = np.float64(0)
-    for count, first, square, product in (sums[:4], sums[4:]):
-        m_squared = np.divide(first**2, count, out=np.zeros_like(first), where=count > 0)
-        own, together = own + square - m_squared, together + product - m_squared
-    spread = own > 1e-9 * (sums[2] + sums[6])  # below, all answers of a class are the same, up to rounding
-    return np.divide(together, own, out=np.full(np.shape(own), np.nan), where=spread)
+    own, together, size = np.zeros((3, *sums.shape[1:]))
+    for (count, first, square, product), (counts, firsts) in ((sums[:4], sums[8:10]), (sums[4:8], sums[10:])):
+        pairs = count**2 - counts
+        several = pairs > 0
+        m_squared = np.divide(first**2 - firsts, pairs, out=np.zeros_like(first), where=several)
+        own += np.where(several, square - count * m_squared, 0.0)
+        together += np.where(several, product - count * m_squared, 0.0)
+        size += square
+    spread = own > 1e-9 * size  # below, all answers of an outcome are the same, up to rounding
+    return np.divide(together, own, out=np.full(own.shape, np.nan), where=spread)
