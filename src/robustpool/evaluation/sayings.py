@@ -82,7 +82,10 @@ def theory_says(found: Diagnosis) -> str:
             "This is what the theory assumes, calibrated forecasters with independent evidence: minimax is the rule whose "
             "worst case is smallest there, and it is expected to beat the mean."
         )
-    return f"So {INDEPENDENT_RULES} count in part the same thing twice, and nothing promises that they beat the mean."
+    return (
+        f"That is a mixed picture: {INDEPENDENT_RULES} count in part the same thing twice, and nothing promises that they "
+        "beat the mean."
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------- words
