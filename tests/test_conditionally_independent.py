@@ -272,10 +272,12 @@ def test_interpolation_agrees_with_scipy(agents: int) -> None:
     np.testing.assert_allclose(rp.GridAggregator(values)(reports), expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("agents", [1, 2, 3])
-def test_the_compiled_interpolation_is_the_same(agents: int) -> None:
+@pytest.mark.parametrize(
+    ("agents", "N"), [(1, 5), (2, 5), (2, 100), (3, 5)]
+)  # for N = 100 the corners are not written out
+def test_the_compiled_interpolation_is_the_same(agents: int, N: int) -> None:
     rng = np.random.default_rng(agents)
-    f = rp.GridAggregator(rng.random((6,) * agents))
+    f = rp.GridAggregator(rng.random((N + 1,) * agents))
     reports = rng.random((COMPILED_FROM, agents))
     reports[:50] = rng.integers(0, 6, (50, agents)) / 5
     reports[50:60] = rng.integers(0, 2, (10, agents))

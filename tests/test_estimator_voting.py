@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from robustpool.errors import InputError
 from robustpool.estimator import RobustPool, RobustVotingClassifier
 from robustpool.estimator.members import DROP
-from robustpool.forecasts import aggregate
+from robustpool.forecasts import ContradictionWarning, aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +62,32 @@ def test_the_mean_is_scikit_learns_soft_vote(table: Any, y: Any) -> None:
     ours = vote(rule="mean", clip=None, weights=[3, 1]).fit(table, y)
     theirs = VotingClassifier(members(), voting="soft", weights=[3, 1]).fit(table, y)
     np.testing.assert_allclose(ours.predict_proba(table), theirs.predict_proba(table), rtol=1e-12)
+
+
+def test_the_mean_of_certain_members_is_their_mean() -> None:
+    """Trees say 0 and 1, and no average takes that for a contradiction."""
+    trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(3)]
+    ours = RobustVotingClassifier(trees, rule="mean", clip=None).fit(X[::2], Y[::2])
+    theirs = VotingClassifier(trees, voting="soft").fit(X[::2], Y[::2])
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-15)
+
+
+def test_members_that_contradict_each_other_are_told() -> None:
+    trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
+    fitted = RobustVotingClassifier(trees, clip=None).fit(X[::2], Y[::2])
+    with pytest.warns(
+        ContradictionWarning, match=r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
+    ):
+        assert 0.5 in fitted.predict_proba(X)
+
+
+@pytest.mark.parametrize("weights", [[0, 0], [0, 1]])
+def test_some_member_has_to_count(weights: list[float]) -> None:
+    some = vote(weights=weights)
+    with pytest.raises(
+        InputError, match=r"^weights must have a positive number for a member that is not dropped; they are \[0\. "
+    ):
+        some.set_params(bayes="drop").fit(X, Y)
 
 
 def test_several_classes_are_pooled_one_against_the_rest_and_normalised() -> None:

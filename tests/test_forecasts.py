@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from robustpool.aggregators.grid import GridAggregator
 from robustpool.aggregators.rows import CELLS_AT_ONCE
 from robustpool.aggregators.rules import RULES, get_rule
 from robustpool.aggregators.table import TableAggregator
@@ -146,6 +147,18 @@ def test_contradictions_are_counted_over_all_blocks() -> None:
         np.testing.assert_array_equal(aggregate(table), 0.5)
 
 
+def test_what_wraps_a_grid_is_checked_like_any_function() -> None:
+    class Steeper:
+        aggregator = GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
+
+        def __call__(self, reports: np.ndarray) -> np.ndarray:
+            return np.asarray(3 * self.aggregator(reports) - 1)
+
+    assert aggregate([0.5, 0.5], Steeper()) == 0.5
+    with pytest.raises(InputError, match=r"^the aggregator must answer with numbers in \[0, 1\]; entry 0 is 1\.7"):
+        aggregate([0.9, 0.9], Steeper())
+
+
 # ------------------------------------------------------------------------------------------------------------- weights
 
 WEIGHTED = [name for name in NAMES if get_rule(name).takes_weights]
@@ -171,6 +184,12 @@ def test_who_has_no_weight_did_not_answer(name: str) -> None:
 @pytest.mark.parametrize("name", ["mean", "geometric-mean", "geometric-odds"])
 def test_a_weight_of_two_counts_twice_in_an_average(name: str) -> None:
     assert aggregate([0.7, 0.2], name, weights=[2, 1]) == pytest.approx(aggregate([0.7, 0.7, 0.2], name))
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-320])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_at_the_ends_of_the_range(name: str, weight: float) -> None:
+    assert aggregate([0.2, 0.9], name, weights=[weight, weight]) == pytest.approx(aggregate([0.2, 0.9], name))
 
 
 def test_weights_are_scaled_to_the_number_of_answers() -> None:

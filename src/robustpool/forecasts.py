@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import checks
-from .aggregators.design import AnyAggregator, as_aggregator
+from .aggregators.design import AnyAggregator, Design, as_aggregator
 from .aggregators.grid import GridAggregator
 from .aggregators.rows import FloatArray, answers, blocks, contradictory
 from .aggregators.rules import Rule
@@ -77,7 +77,8 @@ def aggregate(
     Returns
     -------
     A float for one question, an array of shape (questions,) for many. A question without answers gives NaN.
-    A question with both a 0 and a 1 contradicts itself: it gives 0.5, and one `ContradictionWarning` counts them all.
+    A question with both a 0 and a 1 contradicts itself: it gives 0.5, and one `ContradictionWarning` counts them all. Only to
+    averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`, `beta-pool`) are these numbers like others.
 
     Raises
     ------
@@ -95,15 +96,21 @@ def aggregate(
     values = _probabilities(probabilities)
     if len(values) == 0:
         return np.zeros(0)
-    low = 0.0 if clip is None else _low_end(clip)
-    aggregator = as_aggregator(rule)
-    if isinstance(aggregator, Rule):
-        forecasts = _by_rule(aggregator, values, low, weights)
-    elif weights is None:
-        forecasts = _by_function(aggregator, values, low)
-    else:
-        raise InputError("weights go with the rules that take them; a design or a callable takes none.")
+    forecasts, at_odds = _combined(values, as_aggregator(rule), low_end(clip), weights)
+    if at_odds:
+        warnings.warn(_contradictions(at_odds, len(forecasts)), ContradictionWarning, stacklevel=2)
     return float(forecasts[0]) if values.ndim == 1 else forecasts
+
+
+def combine(
+    reports: FloatArray, aggregator: Callable[[Any], Any], clip: float | None, weights: FloatArray | None = None
+) -> tuple[FloatArray, list[int]]:
+    """What an aggregator says of the rows, and those on which it says 0.5 as they contradict themselves, for others to warn of.
+
+    >>> combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"), None)[1]
+    [0]
+    """
+    return _combined(reports, aggregator, low_end(clip), weights)
 
 
 # ------------------------------------------------------------------------------------------------------ what comes in
@@ -156,7 +163,10 @@ def _out_of_range(values: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(~((values >= 0) & (values <= 1) | np.isnan(values)))
 
 
-def _low_end(clip: float) -> float:
+def low_end(clip: float | None) -> float:
+    """The lower end of the interval into which reports are brought; None is 0."""
+    if clip is None:
+        return 0.0
     low = checks.number("clip", clip)
     if not 0 <= low < 0.5:
         raise InputError(f"clip must lie in [0, 0.5); it is {clip!r}.")
@@ -180,8 +190,19 @@ def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 # -------------------------------------------------------------------------------------------------------- in between
 
 
-def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> FloatArray:
-    """What a rule says, in blocks that stay in the cache; one warning for all questions that contradict themselves."""
+def _combined(
+    values: FloatArray, aggregator: Callable[[Any], Any], low: float, weights: npt.ArrayLike | None
+) -> tuple[FloatArray, list[int]]:
+    """What an aggregator says, and the rows on which a rule says 0.5 as they contradict themselves."""
+    if isinstance(aggregator, Rule):
+        return _by_rule(aggregator, values, low, weights)
+    if weights is not None:
+        raise InputError("weights go with the rules that take them; a design or a callable takes none.")
+    return _by_function(aggregator, values, low), []
+
+
+def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> tuple[FloatArray, list[int]]:
+    """What a rule says, in blocks that stay in the cache."""
     reports = np.atleast_2d(values)
     by_agent = None if weights is None else _by_agent(weights, reports.shape)
     forecasts = np.empty(len(reports))
@@ -199,15 +220,14 @@ def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike 
         undecided = np.flatnonzero(said == 0.5)  # what a rule says of a contradiction
         if undecided.size:
             at_odds += (block.start + undecided[contradictory(part[undecided])]).tolist()
-    if at_odds:
-        warnings.warn(_contradictions(at_odds, len(reports)), ContradictionWarning, stacklevel=3)
-    return forecasts
+    return forecasts, at_odds
 
 
 def _by_function(aggregator: Callable[[Any], Any], values: FloatArray, low: float) -> FloatArray:
     """What a design or a user's function says of the whole table; of a contradiction it says what it says."""
     reports = np.atleast_2d(values)
-    if isinstance(getattr(aggregator, "aggregator", aggregator), GridAggregator) and not low:
+    inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
+    if isinstance(inner, GridAggregator) and not low:
         with suppress(InputError):  # the grid looks at each report once and answers with probabilities, or refuses
             return aggregator(reports)
     for block in blocks(reports):

@@ -135,6 +135,18 @@ def is_design_file(rule: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json"))
 
 
+def agents_of(aggregator: object) -> int | None:
+    """For how many answers a design or a table is made; None: for any number, or nobody knows.
+
+    >>> agents_of(GridAggregator(np.zeros((3, 3)))), agents_of(get_rule("mean"))
+    (2, None)
+    """
+    inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
+    if isinstance(inner, GridAggregator):
+        return inner.agents
+    return inner.reports.shape[1] if isinstance(inner, TableAggregator) else None
+
+
 def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
     """The callable that a user means.
 

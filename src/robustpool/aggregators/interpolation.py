@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+CORNERS_FROM = 8
+"""Rows for each value of the table from which on it pays to write out the corners of all cells."""
+
+
 def interpolate(values: NDArray[np.float64], reports: NDArray[np.float64], forecasts: NDArray[np.float64]) -> bool:
     """Fill in the forecasts for reports (m, n) in [0, 1]; False as soon as a report is something else, NaN included.
 
     ``values`` is the table (N + 1, ..., N + 1). The arithmetic is that of `GridAggregator`, step by step.
     """
     N = len(values) - 1
-    if values.ndim == 2:
+    if values.ndim == 2 and len(reports) >= CORNERS_FROM * values.size:
         return bool(_fill_pairs(_corners(values).ravel(), N, reports, forecasts))
     return bool(_fill(values.ravel(), N, reports, forecasts))
 

@@ -58,6 +58,7 @@ class Rows:
         self.weights = weights
         if weights is not None:
             given = np.where(np.isnan(reports), 0.0, weights)
+            given = given / given.max(axis=1, keepdims=True)  # their sum neither overflows nor vanishes
             self.weights = given * (self.n / given.sum(axis=1))[:, None]
 
     def __len__(self) -> int:

@@ -39,7 +39,7 @@ class Rule:
 
     Reports are probabilities, or NaN where an agent did not answer. A row without answers gives NaN. A certain report
     is taken at its word as far as the formula does so in the limit: `geometric-odds` of (0, 0.4) is 0, `mean` is 0.2.
-    A row with both a 0 and a 1 contradicts itself and gives 0.5, whatever the rule.
+    A row with both a 0 and a 1 contradicts itself and gives 0.5, unless the rule averages probabilities, to which they are numbers.
 
     >>> get_rule("mean")([[0.0, 0.4], [0.2, np.nan]])
     array([0.2, 0.2])
@@ -49,6 +49,8 @@ class Rule:
     formula: str
     source: str
     takes_weights: bool
+    averages: bool  # of probabilities: 0 and 1 are numbers like others to it, and decide nothing
+    extremises: bool  # it goes beyond the average of the reports where these agree
     parameters: Mapping[str, float] = field(hash=False)
     pool: Pool = field(repr=False)
 
@@ -71,7 +73,7 @@ class Rule:
         if block.size and block.min() > 0 and block.max() < 1:  # NaN fails
             columns = np.asfortranarray(block)  # sums over the agents are fast
             return self.pool(Rows(columns, weights, complete=True), **self.parameters)
-        at_odds = contradictory(block)
+        at_odds = np.zeros(len(block), dtype=bool) if self.averages else contradictory(block)
         usual = (answers(block) > 0) & ~at_odds
         forecasts = np.where(at_odds, 0.5, np.nan)
         rows = Rows(np.asfortranarray(block[usual]), None if weights is None else weights[usual])
@@ -135,6 +137,8 @@ class Definition:
     source: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
     takes_weights: bool = True
+    averages: bool = False
+    extremises: bool = True
 
 
 def _positive(default: float) -> Parameter:
@@ -154,12 +158,16 @@ RULES: Mapping[str, Definition] = {
         pools.mean,
         "f = mean x",
         "[Guo2024, Table 1], simple averaging",
+        averages=True,
+        extremises=False,
     ),
     "median": Definition(
         pools.median,
         "f = median x",
         "[Baron2014]",
         takes_weights=False,
+        averages=True,
+        extremises=False,
     ),
     "trimmed-mean": Definition(
         pools.trimmed_mean,
@@ -167,16 +175,20 @@ RULES: Mapping[str, Definition] = {
         "Jose and Winkler, International Journal of Forecasting 24 (2008); default share: 10 % a side",
         {"share": Parameter(0, 0.5, "[)", default=0.1)},
         takes_weights=False,
+        averages=True,
+        extremises=False,
     ),
     "geometric-mean": Definition(
         pools.geometric_mean,
         "f = (prod x)^(1/n), not normalised",
         "GeoMean of aggreCAT; Hanea et al., PLOS ONE 16 (2021)",
+        extremises=False,
     ),
     "geometric-odds": Definition(
         pools.geometric_odds,
         "f = sigma(s/n)",
         "[Satopaa2014], with bias a = 1",
+        extremises=False,
     ),
     "extremized-odds": Definition(
         pools.extremized_odds,
@@ -194,12 +206,14 @@ RULES: Mapping[str, Definition] = {
         "f = p^a/(p^a + (1-p)^a), p = mean x",
         "[Karmarkar1978], of the mean as in [Baron2014]; default: as for extremized-odds, no value is canonical",
         {"a": _positive(2.5)},
+        averages=True,
     ),
     "beta-pool": Definition(
         pools.beta_pool,
         "f = I_p(a, a), p = mean x",
         "[RanjanGneiting2010]; default: BetaArMean of aggreCAT, Hanea et al., PLOS ONE 16 (2021)",
         {"a": _positive(6.0)},
+        averages=True,
     ),
     "product": Definition(
         pools.product,
@@ -251,6 +265,8 @@ def get_rule(name: str) -> Rule:
         formula=definition.formula,
         source=definition.source,
         takes_weights=definition.takes_weights,
+        averages=definition.averages,
+        extremises=definition.extremises,
         parameters=parameters,
         pool=definition.pool,
     )

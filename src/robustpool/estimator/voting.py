@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .. import checks
 from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import aggregate
+from ..forecasts import ContradictionWarning, combine
 from . import members as m
 from .composition import Composition
 
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    FloatArray = NDArray[np.float64]
+    from ..aggregators.rows import FloatArray
 
 
 class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  # type: ignore[misc]
     """Fit classifiers, calibrate them if asked, and pool their probabilities by a rule.
 
-    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean"``, but for the rule:
+    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean", clip=None``, but for the rule:
     ``rule="geometric-odds"`` averages log-odds, and the default ``minimax`` is made for members that are calibrated and
     see different things. With more than two classes each class is pooled against the rest and the results are divided
     by their sum; what is proved of a rule holds for two classes.
@@ -173,7 +174,12 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
                 f"weights must be one number for each of the {len(self.estimators)} estimators; "
                 f"the shape is {weights.shape}."
             )
-        return weights[[not m.is_dropped(estimator) for _, estimator in self.estimators]]
+        active = weights[[not m.is_dropped(estimator) for _, estimator in self.estimators]]
+        if active.sum() == 0:
+            raise InputError(
+                f"weights must have a positive number for a member that is not dropped; they are {weights}."
+            )
+        return active
 
     # --------------------------------------------------------------------------------------------------------- predicting
 
@@ -217,8 +223,16 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         said: FloatArray = np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
         return said
 
-    def _pool(self, reports: FloatArray, aggregator: AnyAggregator) -> FloatArray:
-        return np.asarray(aggregate(reports, aggregator, clip=self.clip, weights=self._weights()))
+    def _pool(self, reports: FloatArray, aggregator: Any) -> FloatArray:
+        pooled, at_odds = combine(reports, aggregator, self.clip, self._weights())
+        if at_odds:
+            warnings.warn(
+                "members that say 0 and 1 of the same sample contradict each other, so that the forecast is 0.5 "
+                f"({len(at_odds)} of {len(reports)} forecasts); clip brings them inside.",
+                ContradictionWarning,
+                stacklevel=3,
+            )
+        return pooled
 
     # --------------------------------------------------------------------------------------- what scikit-learn asks for
 

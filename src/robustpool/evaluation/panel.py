@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import checks
+from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
-from ..forecasts import ContradictionWarning, aggregate
+from ..forecasts import combine
 from ..tables.records import CELLS_AT_ONCE, ForecastTable
 from .pairs import sample_pairs
 
@@ -18,17 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
-
-AVERAGES = frozenset({"mean", "median", "trimmed-mean", "karmarkar", "beta-pool"})
-"""Functions of an average of probabilities: they see reports as they are. In every other rule a single 0 or 1 would decide,
-so that it sees reports clipped; a design or a function of one's own, too."""
-
-NEARLY_CERTAIN = 1e-12
-"""Where a question has both a 0 and a 1, averages see them so: nobody contradicts, and no score changes in ten digits."""
+    from ..aggregators.rows import FloatArray
+    from ..tables.records import IntArray
 
 
 class Profiles(NamedTuple):
@@ -113,30 +104,17 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
 def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> FloatArray:
     """What a rule says to each profile: (profiles,).
 
-    `AVERAGES` see the reports as they are, all other rules see them in [clip, 1 - clip]. Weights go to the rules that take them.
+    Averages of probabilities see the reports as they are. In every other rule a single 0 or 1 would decide, so that it sees
+    them in [clip, 1 - clip]; a design or a function of one's own, too. Weights go to the rules that take them.
     """
-    averages = isinstance(rule, Rule) and rule.name.partition(":")[0] in AVERAGES
+    averages = isinstance(rule, Rule) and rule.averages
     weighted = isinstance(rule, Rule) and rule.takes_weights
     answers = np.empty(len(panel.question))
     for places, reports, weights in panel.profiles():
-        seen = _without_contradictions(reports) if averages else np.clip(reports, clip, 1 - clip)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ContradictionWarning)  # with clip = 0; `contradictions` counts them
-            answers[places] = aggregate(seen, rule, weights=weights if weighted else None)
+        answers[places], _ = combine(reports, rule, None if averages else clip, weights if weighted else None)
     return answers
 
 
 def contradictions(panel: Panel) -> int:
     """How many profiles have both a 0 and a 1."""
-    return sum(int(_contradictory(profiles.reports).sum()) for profiles in panel.profiles())
-
-
-def _contradictory(reports: FloatArray) -> NDArray[np.bool_]:
-    return np.asarray(np.any(reports == 0, axis=1) & np.any(reports == 1, axis=1))
-
-
-def _without_contradictions(reports: FloatArray) -> FloatArray:
-    at_odds = _contradictory(reports)[:, None]
-    if not at_odds.any():
-        return reports
-    return np.where(at_odds, np.clip(reports, NEARLY_CERTAIN, 1 - NEARLY_CERTAIN), reports)
+    return sum(int(contradictory(profiles.reports).sum()) for profiles in panel.profiles())

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..aggregators.design import AnyAggregator, as_aggregator
-from ..aggregators.grid import GridAggregator
-from ..aggregators.rows import contradictory
-from ..aggregators.rules import Rule
-from ..aggregators.table import TableAggregator
+from ..aggregators.design import AnyAggregator, agents_of, as_aggregator
 from ..checks import number
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, aggregate
+from ..forecasts import ContradictionWarning, combine, low_end
 from ..wording import counted
 from . import row_store
 from .pooled import PooledTable
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from .records import FloatArray, Group, Rejections, Tally
+    from .records import Rejections, Tally
     from .text_blocks import Progress
 
 
@@ -106,11 +102,9 @@ class Pool:
 
     def __init__(self, aggregator: Callable[[Any], Any], clip: float | None, half_life: float | None) -> None:
         """No table yet; what cannot work is said before anything is read."""
-        if clip is not None:
-            aggregate([0.5], "mean", clip=clip)
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
-        self._aggregator, self._clip = aggregator, clip
-        self._agents = _agents(aggregator)
+        self._aggregator, self._clip = aggregator, low_end(clip)
+        self._agents = agents_of(aggregator)
         self._parts: list[tuple[slice, PooledTable]] = []  # with the places of its questions among all
         self._at_odds: list[str] = []  # questions with both a 0 and a 1
         self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
@@ -126,11 +120,9 @@ class Pool:
             if self._agents not in (None, count):
                 self._unfit += [(table.questions[each], count) for each in group.questions.tolist()]
                 continue
-            said = forecasts[group.questions] = self._pooled(group)
-            if isinstance(self._aggregator, Rule) and not self._clip:  # a function says of 0 and 1 what it says
-                undecided = np.flatnonzero(said == 0.5)
-                odd = group.questions[undecided[contradictory(group.reports[undecided])]]
-                self._at_odds += [table.questions[each] for each in odd.tolist()]
+            said, at_odds = combine(group.reports, self._aggregator, self._clip, group.weights)
+            forecasts[group.questions] = said
+            self._at_odds += [table.questions[each] for each in group.questions[at_odds].tolist()]
         pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
         self._parts.append((slice(part.first, None, part.step), pooled))
 
@@ -148,12 +140,6 @@ class Pool:
         odd, unfit = len(self._at_odds), len(self._unfit)
         return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit)
 
-    def _pooled(self, group: Group) -> FloatArray:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ContradictionWarning)  # they are counted over all groups
-            weights = {} if group.weights is None else {"weights": group.weights}
-            return np.asarray(aggregate(group.reports, self._aggregator, clip=self._clip, **weights))
-
     def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
         if self._unfit:
             name, count = self._unfit[0]
@@ -169,11 +155,3 @@ class Pool:
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )
-
-
-def _agents(aggregator: Any) -> int | None:
-    """For how many answers an aggregator is made; None: for any number, or nobody knows."""
-    inner = getattr(aggregator, "aggregator", aggregator)
-    if isinstance(inner, GridAggregator):
-        return inner.agents
-    return inner.reports.shape[1] if isinstance(inner, TableAggregator) else None
