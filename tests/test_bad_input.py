@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from robustpool.errors import InputError
 from robustpool.tables import text_blocks
@@ -59,6 +61,7 @@ def reasons(table: ForecastTable) -> list[str]:
                 "if that is 50 %, pass --percent (percent=True)"
             ),
         ),
+        ("q2,ann,0_1", "probability must be a number; line 3 (question q2, forecaster ann) is '0_1'"),
         ("q2,ann,high", "probability must be a number; line 3 (question q2, forecaster ann) is 'high'"),
         (
             "q2,ann,55%",
@@ -101,6 +104,10 @@ def test_a_wrong_row_is_left_out_and_told(write: Any, row: str, reason: str) -> 
         ("weight", "inf", "weight must be a positive number; line 3 (question q2, forecaster ann) is inf"),
         ("timestamp", "soon", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 'soon'"),
         ("timestamp", "31.12.2024", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is '31.12.2024'"),
+        ("weight", "1_0", "weight must be a positive number; line 3 (question q2, forecaster ann) is '1_0'"),
+        ("outcome", "0_1", "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2, forecaster ann) is '0_1'"),
+        ("timestamp", "20240230", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 20240230"),
+        ("timestamp", "1_704_067_200", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is '1_704_067_200'"),
         ("timestamp", "1712121200000", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 1712121200000"),
     ],
 )  # fmt: skip
@@ -222,6 +229,23 @@ def test_with_timestamps_the_last_in_time_counts(write: Any) -> None:
             "question_id,user,prob,forecast\nq1,ann,0.5,0.6\n",
             r"^one column must be the probability; 'prob' and 'forecast' could be: pass --column probability=NAME",
         ),
+        (
+            "question_id,forecaster_id,probability,Probability\nq1,ann,0.5,0.6\n",
+            r"^one column must be the probability; 'probability' and 'Probability' could be: pass --column probability=NAME",
+        ),
+        (
+            "question_id,forecaster_id,probability,Outcome,outcome\nq1,ann,0.5,1,0\n",
+            r"^one column must be the outcome; 'Outcome' and 'outcome' could be: pass --column outcome=NAME",
+        ),
+        ("question,ann,bob,Outcome,outcome\nq1,0.5,0.5,1,0\n", r"^one column must be the outcome; 'Outcome' and 'outcome' could"),
+        ("question,ann,bob,resolution,resolved_to\nq1,0.5,0.5,1,0\n", r"^one column must be the outcome; 'resolution' and 'resolved_to'"),
+        (
+            "ifp_id,user_id,answer_option,Answer Option,value\n1-0,5,a,b,0.5\n",
+            r"^one column must be the answer_option; 'answer_option' and 'Answer Option' could be: rename one of them\.$",
+        ),
+        ("resolution,ann,bob\n1,0.5,0.6\n0,0.1,0.2\n", r"must name the questions; 'resolution' is the outcome: add a column question_id\.$"),
+        (f"{LONG}q1,ann,0.5\n".encode("utf-32"), r"with a byte order mark; it is in UTF-32: save the table as UTF-8\.$"),
+        (codecs.BOM_UTF32_BE + LONG.encode("utf-32-be"), r"with a byte order mark; it is in UTF-32: save the table as UTF-8\.$"),
         ("ann,bob\n0.5,0.6\n0.1,0.2\n", r"must name the questions; 'ann' holds probabilities: add a column question_id\.$"),
     ],
 )  # fmt: skip
@@ -237,12 +261,18 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_forecasts(tmp_path)
 
 
-def test_a_frame_with_a_name_twice() -> None:
+def test_a_frame_with_a_name_twice(tmp_path: Path) -> None:
     frame = pd.DataFrame([["q", "a", 0.5, 0.6]], columns=["question_id", "forecaster_id", "probability", "probability"])
-    with pytest.raises(
-        InputError, match=r"^columns must have different names; 'probability' is the name of 2 of them\.$"
-    ):
+    sentence = r"^columns must have different names; 'probability' is the name of columns 3 and 4\.$"
+    with pytest.raises(InputError, match=sentence):
         read_forecasts(frame)
+    names = list(frame)
+    arrow = pa.table([pa.array([each]) for each in frame.iloc[0]], names=names)
+    with pytest.raises(InputError, match=sentence):
+        read_forecasts(arrow)
+    parquet.write_table(arrow, tmp_path / "f.parquet")
+    with pytest.raises(InputError, match=sentence):
+        read_forecasts(tmp_path / "f.parquet")
 
 
 @pytest.mark.parametrize("source", [3, [0.5], None, {"probability": [1]}, pd.Series([0.5])])
@@ -319,6 +349,34 @@ def test_a_field_that_is_too_long_for_the_csv_module(write: Any) -> None:
     assert table.questions == ["q1", "q3"]
 
 
+@pytest.mark.parametrize("block", [1 << 17, 1 << 20])
+def test_a_long_field_with_line_ends_is_too_long_and_not_open(
+    write: Any, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(text_blocks, "BLOCK", block)
+    note = 'it is long\nand quotes ""x""\n' * 20_000
+    path = write(f'{LONG}"q1",ann,0.5\n"q2 {note}",ann,0.5\nq3,ann,0.25\n')
+    table = read_forecasts(path)
+    assert table.questions == ["q1", "q3"]
+    assert reasons(table) == [
+        "a field must have at most 131,072 characters; line 3 has more with what is quoted up to line 40003"
+    ]
+    assert table.tally.entries == 2 + 40_001
+
+
+def test_the_other_way_of_writing_a_name_may_be_chosen(write: Any) -> None:
+    path = write("question_id,forecaster_id,probability,Probability\nq1,ann,0.5,0.6\n")
+    assert read_forecasts(path, columns={"probability": "Probability"}).probability.tolist() == [0.6]
+    assert read_forecasts(write("question_id,ann,Ann,\xe9,\xfc\nq1,0.5,0.6,0.7,0.8\n")).rows == 4  # four people
+
+
+def test_lines_of_spaces_before_the_header_are_skipped(write: Any) -> None:
+    table = read_forecasts(write(f" \n\t \n\n{LONG}q1,ann,0.5\nq2,ann,2\n"))
+    assert table.questions == ["q1", "q2"]
+    assert [each.line for each in table.rejected.first] == [6]
+    assert read_forecasts(write("\n \n  question_id ,ann,bob\nq1,0.5,0.6\n")).forecasters == ["ann", "bob"]
+
+
 def test_a_quote_that_never_ends_does_not_fill_the_memory(write: Any) -> None:
     with pytest.raises(InputError, match=r"the one in line 2 of"):
         read_forecasts(write(f'{LONG}q1,"ann,0.5\n' + "q2,bob,0.5\n" * 50_000))
@@ -377,6 +435,63 @@ def test_a_wide_table_names_the_cell_and_a_bad_outcome_costs_the_row(write: Any)
     assert (table.rejected.total, table.tally.entries, table.tally.missing) == (3, 6, 1)
     assert table.tally.ignored == ("comment",)
     assert table.probability.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("column", "outcome", "clusters", "ignored"),
+    [
+        ("resolution", 1, 0, ()),
+        ("Resolved to", 1, 0, ()),
+        ("cluster_id", None, 2, ()),
+        ("time", None, 0, ("time",)),
+        ("date", None, 0, ("date",)),
+        ("created_at", None, 0, ("created_at",)),
+        ("weight", None, 0, ("weight",)),
+        ("event", None, 0, ("event",)),
+    ],
+)
+def test_columns_of_a_wide_table_that_are_no_forecasters(
+    write: Any, column: str, outcome: int | None, clusters: int, ignored: tuple[str, ...]
+) -> None:
+    table = read_forecasts(write(f"question_id,{column},ann,bob\nq1,1,0.5,0.25\nq2,0,0.75,0.5\n"))
+    assert table.forecasters == ["ann", "bob"]
+    assert table.outcome.tolist()[0] == outcome or (outcome is None and np.isnan(table.outcome).all())
+    assert (0 if table.cluster is None else len(set(table.cluster.tolist()))) == clusters
+    assert table.tally.ignored == ignored
+    assert any(column in line for line in summary_lines(table.rejected, table.tally)) == bool(ignored)
+
+
+def test_columns_of_a_wide_table_in_any_order_and_with_two_times(write: Any) -> None:
+    table = read_forecasts(write("date,time,Question,bob,ann\n1,2,q1,0.5,0.25\n"))
+    assert (table.questions, table.forecasters) == (["q1"], ["bob", "ann"])
+    assert read_forecasts(write("date,bob,ann\n20240101,0.5,0.25\n")).questions == ["20240101"]
+    when = read_forecasts(write("question,when,bob,ann\nq1,7,0.5,0.25\n"), columns={"timestamp": "when"})
+    assert (when.forecasters, when.tally.ignored) == (["bob", "ann"], ("when",))
+
+
+def test_of_a_wide_table_answers_are_counted_and_not_rows(write: Any) -> None:
+    path = write("question_id,ann,bob\nq1,0.5,\nq2,1.5,0.25\nq3,0.5\n")
+    table = read_forecasts(path)
+    lines = summary_lines(table.rejected, table.tally)
+    assert lines[0].startswith(
+        "3 of 6 answers were left out: 2 because a row must have 3 fields (line 4 has 2, ...); 1 because"
+    )
+    assert lines[1:] == ["1 answer has no probability."]
+    assert table.rows + table.rejected.total + table.tally.missing == table.tally.entries == 6
+    with pytest.raises(InputError, match=r"\(3 of 6 answers cannot be used\)\.$"):
+        read_forecasts(path, strict=True)
+    with pytest.raises(InputError, match=r"every probability is missing \(2 answers\)\.$"):
+        read_forecasts(write("question_id,ann,bob\nq1,,\n"))
+
+
+def test_a_probability_that_is_no_number_of_any_kind() -> None:
+    frame = pl.DataFrame(
+        {"question_id": ["q1", "q2"], "forecaster_id": ["a", "a"], "probability": [[0.5], [0.25, 0.5]]}
+    )
+    with pytest.raises(
+        InputError, match=r"probability must be a number; row 0 \(question q1, forecaster a\) is \[0\.5\]"
+    ):
+        read_forecasts(frame)
 
 
 @pytest.mark.parametrize("library", [pd, pl])

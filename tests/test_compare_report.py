@@ -197,25 +197,34 @@ def test_the_scores_are_those_of_the_record(page: Page) -> None:
 def test_the_other_scores_are_those_of_the_record(page: Page) -> None:
     record, table = comparison(), tables(page)["Other scores"]
     for rule, row in zip(record.rules, table.rows, strict=True):
-        parts = rule.decomposition
-        told = [rule.brier_by_forecast.value, rule.log.value, parts.reliability, parts.resolution]
-        shown = [math.inf if cell == "infinite" else float(cell) for cell in row[1:5]]
-        assert shown == pytest.approx(told, abs=5e-5)
+        shown = [math.inf if cell == "infinite" else float(cell) for cell in row[1:3]]
+        assert shown == pytest.approx([rule.brier_by_forecast.value, rule.log.value], abs=5e-5)
         if rule.slope is None:
-            assert row[5:7] == ("-", "-")
+            assert row[3:5] == ("-", "-")
         else:
-            assert float(row[5]) == pytest.approx(rule.slope.value, abs=5e-4)
-            assert numbers(row[6]) == pytest.approx(rule.slope[1:], abs=1e-3)
-        assert [float(cell) for cell in row[7:]] == pytest.approx([rule.auc, rule.sharpness], abs=5e-4)
+            assert float(row[3]) == pytest.approx(rule.slope.value, abs=5e-4)
+            assert numbers(row[4]) == pytest.approx(rule.slope[1:], abs=1e-3)
+        assert [float(cell) for cell in row[5:]] == pytest.approx([rule.auc, rule.sharpness], abs=5e-4)
     assert "certain and wrong: minimax on 3 questions." in table.note
+
+
+def test_the_decompositions_are_those_of_the_record(page: Page) -> None:
+    table = tables(page)["What the scores are made of"]
+    for rule, row in zip(comparison().rules, table.rows, strict=True):
+        assert [float(cell) for cell in row[1:3]] == pytest.approx(rule.decomposition[:2], abs=5e-5)
+        if rule.log_decomposition is None:
+            assert row[3:] == ("-", "-")
+        else:
+            assert [float(cell) for cell in row[3:]] == pytest.approx(rule.log_decomposition[:2], abs=5e-5)
+    assert "0.2499 in Brier score, 0.6930 in log score." in table.note
 
 
 def test_the_page_has_the_advice_and_says_what_was_done() -> None:
     notes = ("4 questions with both a 0 and a 1.",)
     page = comparison_page(
-        comparison(notes=notes, pairs=20, clusters=17, advice=("A.", "B.", "C.", "D.")), title="Ours"
+        comparison(notes=notes, pairs=20, clusters=17, advice=("A.", "B.", "C.", "What to do: D.", "E.")), title="Ours"
     )
-    assert (page.title, page.lead) == ("Ours", "A. B. C.\n\nD.")
+    assert (page.title, page.lead) == ("Ours", "What to do: D.\n\nA. B. C.\n\nE.")
     text = render(page)
     for sentence in [
         "103 questions with an outcome, 344 forecasters, 7,623 answers; the event happened in 48.5 % of the questions.",
@@ -295,17 +304,19 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_opens_without_a_complaint(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_the_page_opens_without_a_complaint(browser: Browser, tmp_path: Path) -> None:
     record = comparison(
         rules=tuple(replace(rule_score(k % 5), name=f"{NAMES[k % 5]}-{k}") for k in range(15)),
         recalibrated=(),
         unscored={"a<b": "no & never"},
     )
     write_comparison(record, tmp_path / "new" / "page.html", title="Rules compared on <my> data.csv")
-    with opened(browser, tmp_path / "new" / "page.html", width) as page:
+    narrow, wide = WIDTHS
+    with opened(browser, tmp_path / "new" / "page.html", narrow) as page:
         assert overflow(page) == 0
         assert findings(page) == []
         assert page.locator("h1").inner_text() == "Rules compared on <my> data.csv"
         assert page.locator("table").first.locator("tbody tr").count() == 15
         assert page.locator("img").count() == page.locator("img[alt]").count() == 4
+        page.set_viewport_size({"width": wide, "height": 900})
+        assert overflow(page) == 0

@@ -228,7 +228,7 @@ def test_resampled_sums_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatc
     rng = np.random.default_rng(5)
     loop = [sum(columns[i] for i in rng.integers(7, size=7)) for _ in range(50)]
     np.testing.assert_allclose(resampled_sums(columns, 50, seed=5), loop)
-    monkeypatch.setattr("robustpool.evaluation.bootstrap.CELLS_AT_ONCE", 10)  # one draw at a time
+    monkeypatch.setattr("robustpool.evaluation.bootstrap.COUNTS_AT_ONCE", 10)  # one draw at a time
     np.testing.assert_allclose(resampled_sums(columns, 50, seed=5), loop)
 
 

@@ -27,14 +27,14 @@ from robustpool.tables import frames, row_store
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.recency import weigh_by_age
-from robustpool.tables.rejecting import RowsLeftOutWarning
+from robustpool.tables.records import ForecastTable
+from robustpool.tables.rejecting import ASIDES, RowsLeftOutWarning, summary_lines
 from robustpool.tables.values import times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from robustpool.tables.pooled import PooledTable
-    from robustpool.tables.records import ForecastTable
 
 Answers = dict[tuple[str, str], float]
 
@@ -61,7 +61,7 @@ def _no_role(name: str) -> bool:
     """Whether a name is free for a forecaster, and no number that would make the first line look like data."""
     from robustpool.tables.formats import OURS, plain
 
-    taken = {each for aliases in OURS.roles.values() for each in aliases} | {"dataset"}
+    taken = {each for aliases in OURS.roles.values() for each in aliases}
     return plain(name) not in taken and not any(character.isdigit() for character in name) and name.lower() != "nan"
 
 
@@ -165,7 +165,7 @@ def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: p
     table = read_forecasts(many)
     assert table.cluster is not None
     assert len(set(table.cluster.tolist())) == 11
-    entries = table.rows + table.rejected.total + table.tally.left_out
+    entries = table.rows + table.rejected.total + sum(table.tally.aside.values())
     assert entries == table.tally.entries == 5000  # nothing is dropped in silence
 
 
@@ -175,6 +175,30 @@ def test_the_files_are_removed_even_after_an_error(many: Path, tmp_path: Path, m
     with pytest.raises(InputError, match=r"cannot be used\)\.$"):
         aggregate_table(many, strict=True)
     assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
+
+
+def test_fewer_questions_than_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _saved(long_frame({("x", "a"): 0.25, ("x", "b"): 0.75, ("y", "a"): 0.5}), tmp_path / "f.csv")
+    monkeypatch.setattr(row_store, "ROOM", 1)
+    pooled = aggregate_table(path, "mean")
+    assert by_question(pooled) == {"x": 0.5, "y": 0.5}
+    assert pooled.answers.tolist() == [2, 1]
+
+
+def test_a_table_without_questions() -> None:
+    nothing = np.zeros(0)
+    none = ForecastTable([], ["ann"], nothing.astype(int), nothing.astype(int), nothing, nothing)
+    assert list(none.groups()) == []
+    assert aggregate_table(none).columns() == {"question_id": [], "forecast": [], "forecasters": []}
+
+
+def test_a_temporary_folder_that_cannot_be_used(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_store, "ROOM", 100)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(
+        InputError, match=r"^many rows need a temporary folder, set by TMPDIR; it cannot be used \(No such file .*\)\.$"
+    ):
+        aggregate_table(many)
 
 
 def test_parquet_in_batches_and_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +219,77 @@ def test_parquet_in_batches_and_without_pyarrow(tmp_path: Path, monkeypatch: pyt
 
 def _not_installed(_: Path) -> Any:
     raise ImportError
+
+
+# ------------------------------------------------------------------------------------------------------- the table itself
+
+
+def columns(**changes: Any) -> dict[str, Any]:
+    """The columns of a table with two answers to the first question and one to the second."""
+    return {
+        "questions": ["rain", "snow"],
+        "forecasters": ["ann", "bob"],
+        "question": np.array([0, 0, 1]),
+        "forecaster": np.array([0, 1, 0]),
+        "probability": np.array([0.7, 0.6, 0.1]),
+        "outcome": np.array([1.0, np.nan]),
+        "weight": np.array([1.0, 2.0, 3.0]),
+        "timestamp": np.array([0.0, np.nan, 1.0]),
+        "cluster": np.array([4, 4]),
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"forecaster": np.array([0, 1])}, r"column forecaster of a forecast table must have 3 entries; it has 2\."),
+        ({"outcome": np.zeros(3)}, r"column outcome of a forecast table must have 2 entries; it has 3\."),
+        (
+            {"question": np.array([0, 1, 0])},
+            r"the rows of a forecast table must be ordered by question; row 2 is of question 0, row 1 of question 1 \(1 of 3 rows\)\.",
+        ),
+        ({"question": np.array([0, 1, 2])}, r"question must be the number of one of the 2 questions, from 0; row 2 is 2 \(1 of 3 rows\)\."),
+        ({"question": np.array([-1, 0, 1])}, r"question must be .*; row 0 is -1 \(1 of 3 rows\)\."),
+        ({"forecaster": np.array([0, 9, 9])}, r"forecaster must be the number of one of the 2 forecasters, from 0; row 1 is 9 \(2 of 3 rows\)\."),
+        ({"forecaster": np.zeros(3)}, r"column forecaster of a forecast table must have whole numbers; it has the type float64\."),
+        ({"cluster": np.array(["a", "b"])}, r"column cluster of a forecast table must have whole numbers; it has the type <U1\."),
+        ({"probability": np.array([0.5, 1.2, -1])}, r"probability must lie in \[0, 1\]; row 1 \(question rain, forecaster bob\) is 1\.2 \(2 of 3 rows\)\."),
+        ({"probability": np.array([0.5, 0.5, np.nan])}, r"probability must lie in \[0, 1\]; row 2 \(question snow, forecaster ann\) is nan \(1 of 3 rows\)\."),
+        ({"outcome": np.array([1, 0.5])}, r"outcome must be 0, 1 or NaN; that of question snow is 0\.5 \(1 of 2 questions\)\."),
+        ({"weight": np.array([1.0, 0, 1])}, r"weight must be positive and finite; row 1 \(question rain, forecaster bob\) is 0 \(1 of 3 rows\)\."),
+        ({"weight": np.array([np.nan, 1, np.inf])}, r"weight must be positive and finite; row 0 .* is nan \(2 of 3 rows\)\."),
+        ({"timestamp": np.array([0, np.inf, 1])}, r"timestamp must be finite or NaN; row 1 .* is inf \(1 of 3 rows\)\."),
+    ],
+)  # fmt: skip
+def test_a_table_is_checked_when_it_is_made(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        ForecastTable(**columns(**changes))
+
+
+def test_a_table_is_read_only_and_the_callers_arrays_are_not() -> None:
+    given_columns = columns()
+    table = ForecastTable(**given_columns)
+    for name, array in given_columns.items():
+        if isinstance(array, np.ndarray):
+            kept = getattr(table, name)
+            assert array.flags.writeable, name
+            assert not kept.flags.writeable, name
+            assert not np.shares_memory(array, kept), name
+    read = read_forecasts(long_frame({("x", "a"): 0.25, ("x", "b"): 0.75}))
+    with pytest.raises(ValueError, match="read-only"):
+        read.probability[0] = 2
+    assert np.shares_memory(ForecastTable(**columns(probability=table.probability)).probability, table.probability)
+    view = columns()["probability"][:]
+    view.flags.writeable = False  # which its owner can still change
+    assert not np.shares_memory(ForecastTable(**columns(probability=view)).probability, view)
+
+
+def test_old_answers_of_little_weight_keep_some() -> None:
+    table = ForecastTable(**columns(weight=np.full(3, 1e-300), timestamp=np.array([0.0, 1e10, 0.0])))
+    weight = weigh_by_age(table, half_life=1).weight
+    assert weight is not None
+    assert (weight > 0).all()
 
 
 # --------------------------------------------------------------------------------------------------------- kinds of value
@@ -231,6 +326,11 @@ def test_frames_with_types_of_their_own() -> None:
         ("2024-01-01T00:00:00.5", 1704067200.5),
         (" 1704067200 ", 1704067200),
         ("1704067200.25", 1704067200.25),
+        ("20240101.0", 1704067200),
+        ("19000101", -2208988800),
+        ("21001231", 4133894400),
+        ("18991231", 18991231),
+        ("20240101.5", 20240101.5),
     ],
 )
 def test_times_in_every_spelling(written: str, seconds: float, tmp_path: Path) -> None:
@@ -244,10 +344,31 @@ def test_times_in_every_spelling(written: str, seconds: float, tmp_path: Path) -
 
 @given(st.lists(st.integers(0, 10**11 - 1), min_size=1), st.booleans())
 def test_seconds_are_seconds_whatever_their_digits_look_like(seconds: list[int], fraction: bool) -> None:
-    said = [f"{second}.5" if fraction else str(second) for second in seconds if not 10**7 <= second < 10**8]
+    said = [f"{second}.5" if fraction else str(second) for second in seconds if not 19000101 <= second <= 21001231]
     read = times(said)
     assert read.values.tolist() == [float(text) for text in said]
     assert not read.wrong.any()
+
+
+@pytest.mark.parametrize("kind", ["csv", "ints", "floats", "with a gap", "polars"])
+def test_a_day_is_a_day_whatever_it_comes_from(kind: str, tmp_path: Path) -> None:
+    frame = long_frame({("q", "a"): 0.5, ("q", "b"): 0.25, ("q", "c"): 0.75})
+    days: list[float | None] = [20240131, 20240202, 20240230]
+    frame["timestamp"] = [*days[:1], None, *days[2:]] if kind == "with a gap" else days
+    if kind == "floats":
+        frame["timestamp"] = frame["timestamp"].astype(float)
+    sources: dict[str, Any] = {"csv": _saved(frame, tmp_path / "f.csv"), "polars": pl.from_pandas(frame)}
+    source = sources.get(kind, frame)
+    table = read_forecasts(source)
+    assert table.timestamp is not None
+    assert table.timestamp[0] == datetime(2024, 1, 31, tzinfo=UTC).timestamp()
+    assert [each.reason[-13:] for each in table.rejected.first] in (
+        [" is 20240230"],
+        ["is 20240230.0"],
+        [") is 20240230"],
+    )
+    for as_of in (20240201, 20240201.0, "20240201", "2024-02-01"):
+        assert list(as_answers(read_forecasts(source, as_of=as_of))) == [("q", "a")]
 
 
 @given(st.lists(st.tuples(st.integers(-(10**9), 10**10), st.booleans()), min_size=1))
@@ -260,7 +381,7 @@ def test_times_are_read_one_by_one_as_together(moments: list[tuple[int, bool]]) 
 
 
 def test_outcomes_in_every_spelling(tmp_path: Path) -> None:
-    said = ["1", "1.0", "TRUE", "yes", " Y ", "0", "0.0", "False", "no", "", "NA"]
+    said = ["1", "1.00", "TRUE", "yes", " Y ", "0", "0.000", "False", "no", "", "NA"]
     rows = "".join(f"q{i},ann,0.5,{text}\n" for i, text in enumerate(said))
     (tmp_path / "f.csv").write_text(f"question,user,p,resolution\n{rows}")
     table = read_forecasts(tmp_path / "f.csv")
@@ -271,6 +392,8 @@ def test_the_index_of_pandas_names_the_questions_only_if_nothing_else_does() -> 
     wide = pd.DataFrame({"ann": [0.25, 0.5], "bob": [0.5, 1]})
     assert read_forecasts(wide).questions == ["0", "1"]
     assert read_forecasts(wide.set_index(pd.Index(["x", "y"]))).questions == ["x", "y"]
+    resolved = read_forecasts(wide.assign(resolution=["yes", "no"]))
+    assert (resolved.questions, resolved.outcome.tolist()) == (["0", "1"], [1, 0])
     named = pd.DataFrame({"title": ["x", "y"], **wide}).iloc[[1, 0]]
     assert read_forecasts(named).questions == ["y", "x"]
     long = long_frame({("x", "ann"): 0.5, ("y", "ann"): 0.25})
@@ -326,14 +449,39 @@ def test_the_good_judgment_project(tmp_path: Path) -> None:
     (tmp_path / "survey_fcasts.yr1.csv.gz").write_bytes(gzip.compress(text.encode()))
     table = read_forecasts(tmp_path / "survey_fcasts.yr1.csv.gz")
     assert as_answers(table) == {("1001-0", "5"): 0.25}
-    assert table.tally.complements == 2
+    assert table.tally.complements == 1
     assert table.rejected.counts == {
         "a question must not be conditional on another (its name ends in -1 to -5)": 1,
         "a forecast must not be withdrawn (fcast_type 4)": 1,
         "a question must not be voided": 1,
-        "a question must have two options, named a and b, 1 and 0 or yes and no": 2,
+        "a question must have two options, named a and b, 1 and 0 or yes and no": 3,
     }
-    assert table.rejected.total + table.tally.left_out + table.rows == 8
+    assert table.rejected.total + sum(table.tally.aside.values()) + table.rows == 8
+
+
+def test_a_forecaster_who_says_only_how_likely_no_is_counts(tmp_path: Path) -> None:
+    rows = [
+        "1001-0,5,b,0.75,2012-01-01",
+        "1001-0,5,b,0.75,2012-01-01",
+        "1001-0,6,a,0.5,2012-01-01",
+        "1001-0,6,b,0.5,2012-01-01",
+        "1001-0,6,b,0.25,2012-01-03",
+        "1001-0,7,b,0.9,2012-01-01",
+        "1001-0,7,b,0.4,2012-01-02",
+        "1001-0,7,a,0.625,2012-01-02",
+        "1001-0,8,b,,2012-01-02",
+        "1001-0,9,b,2,2012-01-02",
+    ]
+    (tmp_path / "f.csv").write_text("ifp_id,user_id,answer_option,value,fcast_date\n" + "\n".join(rows))
+    table = read_forecasts(tmp_path / "f.csv")
+    assert as_answers(table) == {("1001-0", "5"): 0.25, ("1001-0", "6"): 0.75, ("1001-0", "7"): 0.625}
+    aside = {name: count for name, count in table.tally.aside.items() if count}
+    assert aside == {"missing": 1, "duplicates": 1, "superseded": 3, "complements": 1}
+    assert table.rejected.counts == {"probability must lie in [0, 1]": 1}
+    assert "1 row is the probability of no, beside that of yes." in summary_lines(table.rejected, table.tally)
+    untimed = [row.rpartition(",")[0] for row in rows[2:5]]
+    (tmp_path / "f.csv").write_text("ifp_id,user_id,answer_option,value\n" + "\n".join(untimed))
+    assert as_answers(read_forecasts(tmp_path / "f.csv")) == {("1001-0", "6"): 0.5}
 
 
 def test_iqisa(tmp_path: Path) -> None:
@@ -384,6 +532,21 @@ def test_as_of_takes_the_answers_until_then(timed: Path) -> None:
     assert as_answers(early) == {("q1", "ann"): 0.2, ("q2", "bob"): 0.5}
     assert early.tally.later == 2
     assert as_answers(read_forecasts(timed, as_of=datetime(2024, 1, 3, tzinfo=UTC)))["q1", "ann"] == 0.4
+
+
+def test_answers_without_a_time_are_not_known_to_be_that_old(timed: Path, tmp_path: Path) -> None:
+    timed.write_text(timed.read_text() + "q1,eve,0.9,,1\nq2,eve,0.9,NA,\n")
+    early = read_forecasts(timed, as_of="2024-01-02")
+    assert as_answers(early) == {("q1", "ann"): 0.2, ("q2", "bob"): 0.5}
+    assert (early.tally.later, early.tally.untimed) == (2, 2)
+    assert summary_lines(early.rejected, early.tally) == [
+        "2 rows are later than the time that was asked for.",
+        "2 rows have no timestamp, which answers until the time that was asked for need.",
+    ]
+    assert ("q1", "eve") in as_answers(read_forecasts(timed))
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
+    with pytest.raises(InputError, match=r"one answer; no answer has a timestamp, which as_of needs \(1 row\)\.$"):
+        read_forecasts(tmp_path / "f.csv", as_of="2024-01-02")
 
 
 def test_older_answers_count_less(timed: Path) -> None:
@@ -515,8 +678,22 @@ def test_a_file_on_the_command_line(robustpool: Any) -> None:
     assert data["rejected"]["first"][0]["line"] == 4
     assert Path("out.csv").read_text().startswith("question_id,forecast,forecasters,outcome\nq1,0.66")
     data = json.loads(robustpool("aggregate", "f.csv", "--json")[1])
+    assert (data["contradictions"], data["unfit"], data["without_forecast"]) == (0, 0, 0)
     assert [each["question_id"] for each in data["forecasts"]] == ["q1", "q2"]
     assert robustpool("aggregate", "f.csv", "-o", "out.parquet")[1] == "2 questions: the forecasts are in out.parquet\n"
+
+
+def test_the_counts_of_the_json_add_up_to_the_rows(robustpool: Any) -> None:
+    rows = ["q1,a,0.5,2024-01-01", "q1,a,0.5,2024-01-01", "q1,b,0.25,2024-01-01", "q1,b,0.75,2024-01-01"]
+    rows += ["q2,a,,2024-01-01", "q2,a,3,2024-01-01", "q2,a,0.5,2024-02-01", "q2,a,0.5,", "q3", "q2,a,0.5,2023-01-01"]
+    rows += ["q2,a,0.75,2023-02-01"]
+    Path("f.csv").write_text("question_id,forecaster_id,probability,timestamp\n" + "\n".join(rows))
+    data = json.loads(robustpool("aggregate", "f.csv", "--as-of", "2024-01-31", "--json")[1])
+    assert data["rejected"]["total"] == 2
+    counts = {name: data[name] for name in ("answers", *ASIDES)}
+    ones = dict.fromkeys(["missing", "duplicates", "replaced", "superseded", "later", "untimed"], 1)
+    assert counts == {"answers": 3, **ones, "complements": 0}
+    assert data["rows"] == len(rows) == sum(counts.values()) + data["rejected"]["total"]
 
 
 def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:

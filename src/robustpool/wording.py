@@ -1,11 +1,18 @@
-"""Numbers as people read them: bounds rounded outward, forecasts with the digits that matter, counts with their nouns."""
+"""Numbers as people read them: bounds rounded outward, forecasts with the digits that matter, counts with their nouns, lists."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST_DIGITS = 6
 """From there on a forecast is written by its distance from 0 or 1."""
+
+MOST_NAMES = 5
+"""Names in a sentence; the others are counted."""
 
 
 def outward(value: float, rounding: str, digits: int = 12) -> str:
@@ -49,6 +56,17 @@ def counted(number: int, thing: str) -> str:
     ('1 round', '1,200 structures')
     """
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names in a sentence, not too many.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed("abcdefg"), listed("abcdefg", most=7)
+    ('a', 'a, b and c', 'a, b, c, d and 3 more', 'a, b, c, d, e, f and g')
+    """
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def shown(forecast: float | tuple[float, ...]) -> str:

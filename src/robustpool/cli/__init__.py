@@ -22,7 +22,9 @@ def main() -> None:
             reports, rule, as_json = quick
             print(text(*pooled(reports, rule, None), as_json=as_json))  # noqa: T201
     except KeyboardInterrupt:
-        resume = "; it goes on with --resume if a checkpoint stands beside the design" if "design" in sys.argv[1:2] else ""
+        resume = (
+            "; it goes on with --resume if a checkpoint stands beside the design" if "design" in sys.argv[1:2] else ""
+        )
         _fail(f"stopped before there was anything to keep{resume}.", 130)
     except SolverError as error:
         _fail(str(error), 1)

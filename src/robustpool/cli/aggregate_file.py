@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..wording import counted
-from .pooling import NUMERALS
+from .pooling import NUMERALS, warnings_on_standard_error
 from .progress import share_bar
 from .tables import named_columns, rejected_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..tables.pooled import PooledTable
 
 SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ".gz", ".parquet", ".pq", ".xlsx", ".xls"}
 """Names that end so are meant as files; what the file is, its content tells."""
-
-RECALIBRATIONS = ("slope", "platt", "isotonic")
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ def pooled_file(
     """Combine a file, write the result or return it as lines; what was left out goes to standard error."""
     from ..files import check_writable
     from ..tables.pooled import suffix_of
-    from ..tables.rejecting import summary_lines
+    from ..tables.rejecting import RowsLeftOutWarning, summary_lines
 
     columns = named_columns(options.columns)
     if options.per_forecaster and options.recalibrate is None:
@@ -85,7 +79,7 @@ def pooled_file(
             raise InputError(f"--out must be another file than the input; both are {file!r}.")
         suffix_of(options.out)
         check_writable(options.out)
-    with _on_standard_error(), share_bar() as tell:
+    with warnings_on_standard_error(RowsLeftOutWarning), share_bar() as tell:
         how = {
             "layout": options.layout,
             "format": options.format,
@@ -115,10 +109,9 @@ def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how:
         pooled: PooledTable = aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
         return pooled
     from ..checks import choice
+    from ..evaluation.recalibration import METHODS, recalibrate
 
-    choice("--recalibrate", options.recalibrate, RECALIBRATIONS)
-    from ..evaluation.recalibration import recalibrate
-
+    choice("--recalibrate", options.recalibrate, METHODS)
     table = recalibrate(read_forecasts(file, **how), options.recalibrate, per_forecaster=options.per_forecaster)
     recalibrated: PooledTable = aggregate_table(table, rule, clip=clip, half_life=options.half_life)
     return recalibrated
@@ -136,11 +129,9 @@ def _data(pooled: PooledTable, rule: str, out: Path | None) -> dict[str, Any]:
         "answers": int(pooled.answers.sum()),
         "forecasters": pooled.forecasters,
         "rejected": rejected_data(pooled.rejected),
-        "missing": tally.missing,
-        "duplicates": tally.duplicates,
-        "replaced": tally.replaced,
-        "superseded": tally.superseded,
+        **tally.aside,
         "contradictions": pooled.contradictions,
+        "unfit": pooled.unfit,
         "without_forecast": int(np.isnan(pooled.forecasts).sum()),
     }
 
@@ -156,16 +147,3 @@ def _csv_lines(pooled: PooledTable) -> list[str]:
     text = io.StringIO()
     pooled.write_text(text)
     return [text.getvalue().removesuffix("\n")]
-
-
-@contextmanager
-def _on_standard_error() -> Iterator[None]:
-    """Warnings become lines on standard error, but for the rows that were left out, which are told in full afterwards."""
-    from ..tables.rejecting import RowsLeftOutWarning
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        if not issubclass(warning.category, RowsLeftOutWarning):
-            print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201

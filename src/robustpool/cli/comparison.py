@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.records import Verdict
-from ..report.comparison_words import NOTHING, basis, estimate, how_scored, recalibrated_how, signed, span
+from ..evaluation.records import Decomposition, Verdict
+from ..report.comparison_words import NOTHING, basis, estimate, how_scored, in_parts, recalibrated_how, signed, span
 from .terminal import wrapped
 
 if TYPE_CHECKING:
@@ -54,8 +55,10 @@ def _rule_data(rule: RuleScore) -> dict[str, Any]:
         **_interval("brier", rule.brier),
         **_interval("brier_by_forecast", rule.brier_by_forecast),
         **_interval("log", rule.log),
+        "log_is_infinite": isinf(rule.log.value),
         "certain_and_wrong": rule.certain_and_wrong,
         **rule.decomposition._asdict(),
+        **_log_decomposition(rule.log_decomposition),
         **_interval("slope", rule.slope),
         **_interval("intercept", rule.intercept),
         "auc": rule.auc,
@@ -64,6 +67,10 @@ def _rule_data(rule: RuleScore) -> dict[str, Any]:
         "verdict": rule.verdict.value,
         "tied_with_best": rule.tied_with_best,
     }
+
+
+def _log_decomposition(parts: Decomposition | None) -> dict[str, float | None]:
+    return {f"log_{name}": parts and getattr(parts, name) for name in Decomposition._fields}
 
 
 def _interval(name: str, interval: Interval | None) -> dict[str, float | None]:
@@ -85,7 +92,8 @@ def as_lines(comparison: Comparison, width: int) -> list[str]:
         short = _shortened(comparison.recalibrated, comparison.reference)
         lines += ["", f"After recalibration ({recalibrated_how(comparison)}):"]
         lines += _table(short, comparison.reference, width)
-    lines += ["", " ".join(comparison.advice)]
+    for part in in_parts(comparison.advice):
+        lines += ["", part]
     return [part for line in lines for part in wrapped(line, width)]
 
 

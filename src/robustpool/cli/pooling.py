@@ -45,7 +45,7 @@ def explained(
         numbers = _design_numbers(reports, _own_design(rule, clip))
     else:
         numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
-    with _warnings_on_standard_error():
+    with warnings_on_standard_error():
         why = explain(numbers, rule, prior_range=prior_range, clip=clip)
     data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "explanation": as_data(why)}
     return data, as_lines(why, terminal_width(), braille=takes_braille())
@@ -107,20 +107,21 @@ def _design_report(place: int, text: str, names: list[str]) -> Any:
 def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float:
     from ..forecasts import aggregate as pool
 
-    with _warnings_on_standard_error():
+    with warnings_on_standard_error():
         return pool(numbers, rule, clip=clip)
 
 
 @contextmanager
-def _warnings_on_standard_error() -> Iterator[None]:
-    """A warning becomes a line on standard error."""
+def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
+    """Warnings become lines on standard error, but for those of some kinds, which are told otherwise."""
     import warnings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
+        if not issubclass(warning.category, unsaid):
+            print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
 
 
 def _probability(place: int, text: str) -> float:

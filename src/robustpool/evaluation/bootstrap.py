@@ -18,15 +18,13 @@ from .records import Interval
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
+    from ..aggregators.rows import FloatArray
+    from ..tables.records import IntArray
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
-
-CELLS_AT_ONCE = 1 << 23
+COUNTS_AT_ONCE = 1 << 23
 """Counts that are held at a time: 64 MB."""
 
-MOST_CELLS = 1e8
+MOST_COUNTS = 1e8
 """Counts that are drawn in all, a second's worth; a table with more than 50,000 clusters has fewer than 2,000 draws."""
 
 LEAST_DRAWS = 200
@@ -38,7 +36,7 @@ def affordable(draws: int, clusters: int) -> int:
     >>> affordable(2000, 500), affordable(2000, 1_000_000)
     (2000, 200)
     """
-    return min(draws, max(LEAST_DRAWS, int(MOST_CELLS // clusters)))
+    return min(draws, max(LEAST_DRAWS, int(MOST_COUNTS // clusters)))
 
 
 def resampled_sums(columns: FloatArray, draws: int, seed: int) -> FloatArray:
@@ -50,7 +48,7 @@ def resampled_sums(columns: FloatArray, draws: int, seed: int) -> FloatArray:
     clusters = len(columns)
     rng = np.random.default_rng(seed)
     sums = np.empty((draws, columns.shape[1]))
-    step = max(1, CELLS_AT_ONCE // clusters)
+    step = max(1, COUNTS_AT_ONCE // clusters)
     for first in range(0, draws, step):
         last = min(first + step, draws)
         counts = np.empty((last - first, clusters))

@@ -14,17 +14,15 @@ from ..aggregators.pools import logit, sigma
 from .records import Interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
+    from ..aggregators.rows import FloatArray
+    from ..tables.records import IntArray
 
 CLIP = 0.01
 """Forecasts are brought into [0.01, 0.99] before their log-odds are taken, since 0 and 1 have none."""
 
 MOST_STEPS = 100
 TINY = 1e-7  # after such a step of Newton the error is about its square
-LEAST_CLUSTERS = 3  # two parameters are fitted, so that two clusters leave nothing to measure their spread by
+CLUSTERS_TO_FIT = 3  # two parameters are fitted, so that two clusters leave nothing to measure their spread by
 
 
 class Calibration(NamedTuple):
@@ -116,7 +114,7 @@ def calibration(
     """
     x = clipped_logit(forecasts, clip)
     number = int(clusters.max()) + 1
-    if number < LEAST_CLUSTERS or not overlap(x, outcomes):
+    if number < CLUSTERS_TO_FIT or not overlap(x, outcomes):
         return None
     beta = fit_logistic(x, outcomes, weights)
     design = np.stack([np.ones_like(x), x])

@@ -18,14 +18,10 @@ from .calibration import clipped_logit, t_quantile
 from .records import Interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..aggregators.rows import BoolArray, FloatArray
+    from ..tables.records import ForecastTable, IntArray
 
-    from ..tables.records import ForecastTable
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
-
-LEAST_CLUSTERS = 6
+CLUSTERS_TO_RESAMPLE = 6
 """With fewer an interval from resampling is a fiction."""
 
 NEARLY_1 = 1 - 1e-9  # atanh 1 is infinite
@@ -56,7 +52,7 @@ def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: in
     """
     usable = table.answers >= 2
     names, number = np.unique(clusters[usable], return_inverse=True)
-    if len(names) < LEAST_CLUSTERS:
+    if len(names) < CLUSTERS_TO_RESAMPLE:
         return None
     sums = sums_by_cluster(_moments(table, usable).T, number)
     columns = np.hstack([sums, sums[:, [0, 1, 4, 5]] ** 2])
@@ -72,7 +68,7 @@ def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: in
     return Interval(float(np.tanh(middle)), float(np.tanh(middle - reach)), float(np.tanh(middle + reach)))
 
 
-def _moments(table: ForecastTable, usable: NDArray[np.bool_]) -> FloatArray:
+def _moments(table: ForecastTable, usable: BoolArray) -> FloatArray:
     """For each usable question 1, mean l, mean l^2 and mean over pairs l_i l_j, in four columns for each outcome: (q, 8)."""
     x = clipped_logit(table.probability)
     answered = table.answers > 0

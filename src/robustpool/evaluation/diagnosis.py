@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .records import Verdict
+from ..aggregators.rules import get_rule
+from ..errors import InputError
+from .records import Interval, Verdict
+from .scoring import CLUSTERS_FOR_A_VERDICT
 
 if TYPE_CHECKING:
-    from .records import Comparison, Individuals, Interval, RuleScore
+    from .records import Comparison, Individuals, RuleScore
 
 FEW_QUESTIONS = 40
 """Questions (or clusters) below which a sample is small. With n independent questions the slope of calibrated forecasts has
@@ -28,11 +31,9 @@ INDEPENDENT = 0.2
 """Up to this correlation two forecasters are worth 1.67 independent ones or more, and adding up their evidence as if it were
 independent overstates it by a fifth at most."""
 
-EXTREMISING = frozenset(
-    {"minimax", "extremized-odds", "neyman-odds", "karmarkar", "beta-pool", "product", "bordley", "average-prior"}
-    | {"arieli-tuned", "log-odds"}
-)
-"""Rules that go beyond the average of the reports where these agree."""
+FOUND_FOUR_TIMES_OF_FIVE = (1.96 + 0.84) / 1.96
+"""A difference as large as the half-width of its interval is told from 0 every other time; one that is larger by this
+factor, 80 % of the time (the normal quantiles of 0.975 and 0.8)."""
 
 
 class Sample(StrEnum):
@@ -60,6 +61,15 @@ class Sharing(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
+class Average(StrEnum):
+    """What the average of their log-odds should be: the stretch that is warranted, by its interval."""
+
+    SHRUNK = "shrunk"
+    KEPT = "kept"
+    STRETCHED = "stretched"
+    CANNOT_TELL = "cannot tell"
+
+
 class Extremising(StrEnum):
     """What going beyond the average did on these questions, against the reference."""
 
@@ -77,9 +87,26 @@ class Diagnosis:
     confidence: Confidence
     sharing: Sharing
     extremising: Extremising
-    stretch: (
-        float | None
-    )  # how far the average of log-odds should be stretched; None: slope or correlation not to be had
+    together: float  # answers that a rule combines, on average
+    stretch: Interval | None  # how far the average of log-odds should be stretched; None: not to be had
+
+    @property
+    def average(self) -> Average:
+        """Whether that is below 1, above 1, or about 1.
+
+        An estimate below 1 is enough to speak against rules that go beyond the average, since they stretch by more than
+        1 and most of them by 2 or more; to speak for them takes the whole interval.
+        """
+        if self.stretch is None:
+            return Average.CANNOT_TELL
+        if self.stretch.value < 1:
+            return Average.SHRUNK
+        return Average.STRETCHED if self.stretch.low > 1 else Average.KEPT
+
+    @property
+    def undone_by_averaging(self) -> bool:
+        """Whether they are over-confident one by one, and so many that their average is not."""
+        return self.confidence is Confidence.OVER and self.average is Average.STRETCHED
 
 
 def diagnose(comparison: Comparison) -> Diagnosis:
@@ -88,12 +115,17 @@ def diagnose(comparison: Comparison) -> Diagnosis:
     Extremising is not judged on a small sample, where among a dozen rules one looks better by chance, nor against a
     reference that extremises.
     """
-    size = comparison.questions if comparison.clusters is None else comparison.clusters
-    sample = Sample.SMALL if size < FEW_QUESTIONS else Sample.ENOUGH
+    sample = Sample.SMALL if _size(comparison) < FEW_QUESTIONS else Sample.ENOUGH
     judged = sample is Sample.ENOUGH and not is_extremising(comparison.reference)
     extremising = _extremising(comparison.rules) if judged else Extremising.CANNOT_TELL
     people = comparison.individuals
-    return Diagnosis(sample, _confidence(people), _sharing(people), extremising, _stretch(comparison))
+    n = 2.0 if comparison.pairs is not None else comparison.answers / comparison.questions
+    return Diagnosis(sample, _confidence(people), _sharing(people), extremising, n, _stretch(people, n))
+
+
+def _size(comparison: Comparison) -> int:
+    """How many questions, or clusters of them, there are."""
+    return comparison.questions if comparison.clusters is None else comparison.clusters
 
 
 def _confidence(individuals: Individuals) -> Confidence:
@@ -118,22 +150,33 @@ def _sharing(individuals: Individuals) -> Sharing:
     return Sharing.PARTLY if rho.low > 0 and rho.high < 1 else Sharing.CANNOT_TELL
 
 
-def _stretch(comparison: Comparison) -> float | None:
-    """b n / (1 + (n - 1) rho): what n answers with slope b and correlation rho are worth together (docs/theory/scores)."""
-    slope, rho = comparison.individuals.slope, comparison.individuals.dependence
+def _stretch(individuals: Individuals, n: float) -> Interval | None:
+    """k = b n / (1 + (n - 1) rho): what n answers with slope b and correlation rho are worth together (docs/theory/scores).
+
+    The interval is that of the delta method: dk/db = k/b and dk/drho = -(n - 1) k / (1 + (n - 1) rho), with the errors of
+    b and rho as if they were independent. One answer alone needs no rho.
+    """
+    slope = individuals.slope
+    rho = Interval(0.0, 0.0, 0.0) if n == 1 else individuals.dependence
     if slope is None or rho is None:
         return None
-    n = comparison.answers / comparison.questions if comparison.pairs is None else 2.0
-    return slope.value * n / (1 + (n - 1) * max(rho.value, 0.0))
+    variance = 1 + (n - 1) * max(rho.value, 0.0)  # of the average, in units of a single answer's, times n
+    worth = n / variance
+    k = slope.value * worth
+    reach = float(np.hypot(worth * _half_width(slope), k * (n - 1) / variance * _half_width(rho)))
+    return Interval(k, k - reach, k + reach)
 
 
 def is_extremising(rule: str) -> bool:
-    """Whether a rule by that name goes beyond the average.
+    """Whether a rule by that name goes beyond the average; designs and functions of one's own are not judged.
 
-    >>> is_extremising("karmarkar:a=2"), is_extremising("geometric-odds")
-    (True, False)
+    >>> is_extremising("karmarkar:a=2"), is_extremising("geometric-odds"), is_extremising("design.json")
+    (True, False, False)
     """
-    return rule.partition(":")[0] in EXTREMISING
+    try:
+        return get_rule(rule).extremises
+    except InputError:
+        return False
 
 
 def _extremising(rules: tuple[RuleScore, ...]) -> Extremising:
@@ -147,11 +190,16 @@ def _extremising(rules: tuple[RuleScore, ...]) -> Extremising:
     return Extremising.HURTS if all(rule.difference.value >= 0 for rule in judged) else Extremising.DEPENDS
 
 
-def resolution(comparison: Comparison) -> float | None:
-    """The difference of Brier scores that these questions can just tell: the median half-width of the paired intervals."""
+def findable(comparison: Comparison) -> float | None:
+    """The difference of Brier scores that as many questions find 80 % of the time, for a typical (median) pair of rules.
+
+    None where there are too few clusters for a verdict, or nothing differs.
+    """
+    if _size(comparison) < CLUSTERS_FOR_A_VERDICT:
+        return None
     widths = [_half_width(rule.difference) for rule in comparison.rules if rule.difference.high > rule.difference.low]
     finite = [width for width in widths if np.isfinite(width)]
-    return float(np.median(finite)) if finite else None
+    return FOUND_FOUR_TIMES_OF_FIVE * float(np.median(finite)) if finite else None
 
 
 def _half_width(interval: Interval) -> float:

@@ -15,9 +15,7 @@ from .records import CurvePoint, Decomposition
 from .scores import Distinct, Score, mean_score
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+    from ..aggregators.rows import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

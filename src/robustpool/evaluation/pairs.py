@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    IntArray = NDArray[np.int64]
+    from ..tables.records import IntArray
 
 
 def numbered_pair(number: IntArray) -> tuple[IntArray, IntArray]:

@@ -11,7 +11,7 @@ from .. import checks
 from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
-from ..tables.records import CELLS_AT_ONCE, ForecastTable
+from ..tables.records import ANSWERS_AT_ONCE, ForecastTable
 from .pairs import sample_pairs
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Panel:
             for group in table.groups():
                 yield Profiles(group.questions, group.reports, group.weights)
             return
-        for first in range(0, len(self.pair_rows), CELLS_AT_ONCE):
-            rows = self.pair_rows[first : first + CELLS_AT_ONCE]
+        for first in range(0, len(self.pair_rows), ANSWERS_AT_ONCE):
+            rows = self.pair_rows[first : first + ANSWERS_AT_ONCE]
             weights = None if table.weight is None else table.weight[rows]
             yield Profiles(first + np.arange(len(rows)), table.probability[rows], weights)
 

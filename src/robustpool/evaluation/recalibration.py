@@ -21,13 +21,8 @@ from .isotonic import fit_isotonic
 from .scores import distinct
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..tables.records import ForecastTable
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
-    BoolArray = NDArray[np.bool_]
+    from ..aggregators.rows import BoolArray, FloatArray
+    from ..tables.records import ForecastTable, IntArray
 
 METHODS = ("slope", "platt", "isotonic")
 

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+    from ..aggregators.rows import FloatArray
 
 Score = Callable[["FloatArray", "FloatArray"], "FloatArray"]
 """From forecasts and outcomes to losses."""

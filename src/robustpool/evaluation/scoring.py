@@ -16,13 +16,10 @@ from .scores import auc, brier, distinct, log_score, sharpness
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from ..aggregators.rows import FloatArray
     from .panel import Panel
 
-    FloatArray = NDArray[np.float64]
-
-LEAST_CLUSTERS = 6
+CLUSTERS_FOR_A_VERDICT = 6
 """With five questions, even if one rule wins on all of them, chance alone does that in 2/32 = 6 % of cases: no verdict."""
 
 
@@ -119,7 +116,7 @@ def rule_scores(
 def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, reference: int) -> RuleScore:
     difference = resampled.difference(r, reference)
     to_best = resampled.difference(r, best)
-    enough = resampled.clusters >= LEAST_CLUSTERS
+    enough = resampled.clusters >= CLUSTERS_FOR_A_VERDICT
     return RuleScore(
         name=rule.name,
         recalibration=rule.recalibration,

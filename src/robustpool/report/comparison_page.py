@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..evaluation.advice import TO_DO
 from ..evaluation.records import Verdict
 from ..wording import counted, percent
 from . import comparison_pictures as pictures
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from ..evaluation.records import Comparison, Interval, RuleScore
+    from ..evaluation.records import Comparison, Decomposition, Interval, RuleScore
 
 TITLE = "Rules for combining forecasts, compared"
 FINE = 5
@@ -46,9 +47,11 @@ def comparison_page(comparison: Comparison, *, title: str = TITLE, rule: str = "
     )
 
 
-def _lead(sentences: tuple[str, ...], at_once: int = 3) -> str:
-    """The advice in paragraphs that are not too long."""
-    return "\n\n".join(" ".join(sentences[k : k + at_once]) for k in range(0, len(sentences), at_once))
+def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
+    """The advice: first what to do, then the reasons in paragraphs that are not too long."""
+    to_do = [sentence for sentence in advice if sentence.startswith(TO_DO)]
+    why = [sentence for sentence in advice if not sentence.startswith(TO_DO)]
+    return "\n\n".join([*to_do, *(" ".join(why[k : k + at_once]) for k in range(0, len(why), at_once))])
 
 
 # --- how the rules did ------------------------------------------------------------------------------------------------
@@ -56,7 +59,11 @@ def _lead(sentences: tuple[str, ...], at_once: int = 3) -> str:
 
 def _scores(comparison: Comparison) -> Section:
     unscored = tuple(f"`{name}` was not scored: {why}" for name, why in comparison.unscored.items())
-    tables = (_score_table("Scores", comparison.rules, comparison), _calibration_table(comparison))
+    tables = (
+        _score_table("Scores", comparison.rules, comparison),
+        _other_table(comparison),
+        _decomposition_table(comparison),
+    )
     return Section(
         "What the data say", f"{basis(comparison)} {how_scored(comparison)}", tables, (*unscored, *comparison.notes)
     )
@@ -79,14 +86,12 @@ def _score_table(title: str, rules: Iterable[RuleScore], comparison: Comparison)
     return Table(title, (*columns, f"against {comparison.reference}"), rows, note)
 
 
-def _calibration_table(comparison: Comparison) -> Table:
+def _other_table(comparison: Comparison) -> Table:
     rows = tuple(
         (
             rule.name,
             estimate(rule.brier_by_forecast.value),
             estimate(rule.log.value),
-            estimate(rule.decomposition.reliability),
-            estimate(rule.decomposition.resolution),
             estimate(rule.slope and rule.slope.value, 3),
             _unbroken(span(rule.slope, 3)),
             estimate(rule.auc, 3),
@@ -94,18 +99,33 @@ def _calibration_table(comparison: Comparison) -> Table:
         )
         for rule in comparison.rules
     )
-    columns = ("rule", "Brier by answers", "log score", "reliability", "resolution", "slope", "95 % interval")
+    columns = ("rule", "Brier by answers", "log score", "slope", "95 % interval")
     note = (
-        "Brier by answers: each question counts by the number of its answers. Brier score = reliability - resolution + "
-        f"uncertainty, where the uncertainty is {estimate(comparison.rules[0].decomposition.uncertainty)} for every rule; "
-        "reliability is what perfect recalibration would save, resolution what the recalibrated forecasts save against the "
-        "base rate. The slope is 1 for forecasts that are neither too extreme (below 1) nor too timid (above 1). The AUC is "
+        "Brier by answers: each question counts by the number of its answers. The slope is 1 for forecasts that are neither too extreme (below 1) nor too timid (above 1). The AUC is "
         "the chance that an event that happened had a higher forecast than one that did not. Sharpness is the variance of "
         "the forecasts."
     )
     return Table(
         "Other scores", (*columns, "AUC", "sharpness"), rows, f"{note} {_certain_and_wrong(comparison)}".strip()
     )
+
+
+def _decomposition_table(comparison: Comparison) -> Table:
+    rows = tuple((rule.name, *_parts(rule.decomposition), *_parts(rule.log_decomposition)) for rule in comparison.rules)
+    columns = ("rule", "Brier reliability", "Brier resolution", "log reliability", "log resolution")
+    of_brier = comparison.rules[0].decomposition.uncertainty
+    of_log = next((rule.log_decomposition.uncertainty for rule in comparison.rules if rule.log_decomposition), None)
+    note = (
+        "Score = reliability - resolution + uncertainty. Reliability is what perfect recalibration would save, resolution "
+        "what the recalibrated forecasts save against the base rate, and the uncertainty is what the base rate costs, "
+        f"whatever the rule: {estimate(of_brier)} in Brier score, {estimate(of_log)} in log score. An infinite log score has "
+        "no parts."
+    )
+    return Table("What the scores are made of", columns, rows, note)
+
+
+def _parts(found: Decomposition | None) -> tuple[str, str]:
+    return (estimate(found and found.reliability), estimate(found and found.resolution))
 
 
 def _certain_and_wrong(comparison: Comparison) -> str:

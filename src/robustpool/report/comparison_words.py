@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ..evaluation.advice import TO_DO
 from ..wording import counted, percent
 
 if TYPE_CHECKING:
@@ -45,6 +46,17 @@ def span(interval: Interval | None, digits: int = DIGITS) -> str:
     if interval is None or math.isnan(interval.low) or math.isnan(interval.high):
         return NOTHING
     return " to ".join(estimate(end if round(end, digits) else 0.0, digits) for end in interval[1:])
+
+
+def in_parts(advice: tuple[str, ...]) -> tuple[str, ...]:
+    """The advice in its order, in up to three paragraphs: what was found, what to do, and what to keep in mind.
+
+    >>> in_parts(("It is so.", "It is.", "What to do: use the mean.", "Nothing is proved."))
+    ('It is so. It is.', 'What to do: use the mean.', 'Nothing is proved.')
+    """
+    at = next((place for place, sentence in enumerate(advice) if sentence.startswith(TO_DO)), len(advice))
+    parts = (advice[:at], advice[at : at + 1], advice[at + 1 :])
+    return tuple(" ".join(part) for part in parts if part)
 
 
 def basis(comparison: Comparison) -> str:

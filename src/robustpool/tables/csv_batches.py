@@ -33,6 +33,7 @@ class CsvSource:
 
     def __init__(self, path: Path, log: RejectionLog, progress: Progress | None = None) -> None:
         """Read the header."""
+        self.place = "line"
         self._path, self._log = path, log
         self._blocks = text_blocks(path, log, progress)
         block = self._first_line()
@@ -45,7 +46,7 @@ class CsvSource:
             raise InputError(f"line {block.line} of {str(path)!r} must name the columns; a name is too long.") from None
         self.delimiter = max(DELIMITERS, key=lambda mark: len(split[mark]))
         self.names = [name.strip() for name in split[self.delimiter]]
-        self.header_line, self._rest = block.line, TextBlock(rest, block.line + 1)
+        self._rest = TextBlock(rest, block.line + 1)
 
     def batches(self) -> Iterator[Batch]:
         """The rows, some at a time."""
@@ -57,14 +58,16 @@ class CsvSource:
 
     def _first_line(self) -> TextBlock:
         """The first block, from its first line on that is not blank."""
-        for block in self._blocks:
-            text = block.text.lstrip("\n")
-            if self._log.done().total:
+        for text, line in self._blocks:
+            if self._log.lost:
+                long = self._log.done().first[0].line
                 raise InputError(
-                    f"line 1 of {str(self._path)!r} must name the columns; it is longer than a line may be."
+                    f"line {long} of {str(self._path)!r} must name the columns; it is longer than a line may be."
                 )
-            if text.strip():
-                return TextBlock(text, block.line + len(block.text) - len(text))
+            blank = len(text) - len(text.lstrip())
+            if blank < len(text):
+                start = text.rfind("\n", 0, blank) + 1
+                return TextBlock(text[start:], line + text.count("\n", 0, start))
         raise InputError(f"{str(self._path)!r} must have a line with the names of the columns; it is empty.")
 
     def _split(self, block: TextBlock) -> Batch | None:
@@ -96,23 +99,24 @@ class CsvSource:
                 break
             except csv.Error:
                 row = None
-            if lines.open or (row is None and lines.number > began):
+                lines.skip_quoted()
+            if lines.open:
                 raise InputError(f"a quote must be closed; the one in line {began} of {str(self._path)!r} is not.")
-            lines.ended = lines.number
+            lines.end_row()
             if row is None:
-                most = csv.field_size_limit()
-                self._log.reject_line(f"a field must have at most {most:,} characters", began, "has more")
+                rule = f"a field must have at most {csv.field_size_limit():,} characters"
+                self._reject(rule, "has more", began, lines.ended)
             elif len(row) == width:
                 rows.append(row)
                 places.append(began)
             elif row and not (len(row) == 1 and row[0].isspace()):  # blank lines are no rows
-                self._reject_ragged(row, began, lines.number)
+                self._reject(f"a row must have {width} fields", f"has {len(row)}", began, lines.ended)
         columns = list(zip(*rows, strict=True)) if rows else [()] * width
         return Batch(columns, np.array(places, dtype=np.int64))
 
-    def _reject_ragged(self, row: list[str], began: int, ended: int) -> None:
-        said = f"has {len(row)}" + (f" with what is quoted up to line {ended}" if ended > began else "")
-        self._log.reject_line(f"a row must have {len(self.names)} fields", began, said, count=ended - began + 1)
+    def _reject(self, rule: str, said: str, began: int, ended: int) -> None:
+        quoted = f" with what is quoted up to line {ended}" if ended > began else ""
+        self._log.reject_line(rule, began, f"{said}{quoted}", count=ended - began + 1)
 
 
 class _Lines:
@@ -122,6 +126,7 @@ class _Lines:
         self._following = following
         self.number = self.ended = block.line - 1  # the last line that was fed, and the last that a row ended with
         self.open = False  # whether the file ends inside a quote
+        self._quotes = 0  # since the last row ended
         self._lines = iter(block.text.split("\n")[:-1])
 
     def __iter__(self) -> _Lines:
@@ -139,4 +144,14 @@ class _Lines:
             self._lines, self.number = iter(block.text.split("\n")[:-1]), block.line - 1
             line = next(self._lines)
         self.number += 1
+        self._quotes += line.count('"')
         return line + "\n"
+
+    def skip_quoted(self) -> None:
+        """Go on to the line in which the quote is closed that is open in this one."""
+        while self._quotes % 2 and next(self, None) is not None:
+            pass
+
+    def end_row(self) -> None:
+        """A row has ended with the last line that was fed."""
+        self.ended, self._quotes = self.number, 0

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -44,6 +46,9 @@ OURS = Format(
     },
 )
 """The plain long format."""
+
+OUR_NAMES = {name: role for role, names in OURS.roles.items() for name in names}
+"""The role of each name that is understood."""
 
 METACULUS = Format(
     "metaculus",
@@ -106,6 +111,17 @@ def plain(name: str) -> str:
     ('question_id', 'forecaster_anonymized', 'user_id')
     """
     return re.sub(r"[^a-z0-9]+", "_", name.strip().lower()).strip("_")
+
+
+def check_different(names: list[str]) -> None:
+    """Refuse names of columns that stand there twice; columns without a name are no columns."""
+    seen: dict[str, int] = {}
+    for i, name in enumerate(names, start=1):
+        if name and name in seen:
+            raise InputError(
+                f"columns must have different names; {name!r} is the name of columns {seen[name]} and {i}."
+            )
+        seen[name] = i
 
 
 def told_format(names: list[str]) -> Format:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from .csv_batches import Batch
+from .formats import check_different
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ class FrameSource:
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         """Take a frame as it is."""
+        self.place = "row"
         self._frame = frame
         self.names = [str(name) for name in frame.columns]
 
@@ -42,6 +44,7 @@ class ParquetSource:
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         """Read what the file says of itself."""
+        self.place = "row"
         self._path, self._progress = path, progress
         try:
             self._pieces, self.names, self._rows = _with_pyarrow(path)
@@ -50,6 +53,7 @@ class ParquetSource:
                 self._pieces, self.names, self._rows = _with_polars(path)
             except ImportError:
                 raise InputError(NO_PARQUET) from None
+        check_different(self.names)
 
     def batches(self) -> Iterator[Batch]:
         """The rows, some at a time."""

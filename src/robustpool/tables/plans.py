@@ -9,20 +9,22 @@ import numpy as np
 
 from ..checks import choice
 from ..errors import InputError
-from .formats import FORMATS, NEEDED, OURS, ROLES, Format, plain, told_format
+from ..wording import listed
+from .formats import FORMATS, NEEDED, OUR_NAMES, OURS, ROLES, Format, check_different, plain, told_format
 from .values import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ..aggregators.rows import FloatArray
     from .values import Cells
 
 LAYOUTS = ("auto", "long", "wide")
 BESIDE = ("question_id", "outcome", "cluster")
 """What a wide table may have beside its forecasters."""
 
-NOT_ASKED = ("timestamp", "weight", "dataset")
-"""Columns of a wide table that are no forecasters, and that cannot be used there."""
+NOT_ASKED = ("timestamp", "weight")
+"""What columns of a wide table may be that are no forecasters either, and that cannot be used there."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,8 @@ def make_plan(
 
 
 def _long(header: list[str], known: Format, said: dict[str, int]) -> Plan:
-    roles = _found(header, known, said, ambiguous_is_error=True)
-    places = {plain(name): i for i, name in enumerate(header)}
-    extras = {role: places[name] for role, name in known.extras.items() if name in places}
+    roles = _found(header, known, said)
+    extras = _extras(header, known)
     question: tuple[int, ...] = (roles.pop("question_id"),) if "question_id" in roles else ()
     if known.question_is_the_rest and not question:
         taken = {*roles.values(), *extras.values()}
@@ -80,7 +81,7 @@ def _long(header: list[str], known: Format, said: dict[str, int]) -> Plan:
     if missing:
         raise InputError(
             f"a long table needs the columns {', '.join(NEEDED)}, a wide one a column of numbers for each forecaster; "
-            f"{_listed(missing)} cannot be told from the columns {', '.join(map(repr, header))}: "
+            f"{listed(missing)} cannot be told from the columns {', '.join(map(repr, header))}: "
             f"name them as --column {missing[0]}=NAME (in Python columns={{{missing[0]!r}: NAME}})."
         )
     used = {*question, *roles.values(), *extras.values()}
@@ -89,18 +90,20 @@ def _long(header: list[str], known: Format, said: dict[str, int]) -> Plan:
 
 
 def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int]) -> Plan:
-    """The first column, or ``question_id``, names the question; every other column of numbers is a forecaster."""
-    places = {plain(name): i for i, name in reversed(list(enumerate(header)))}
-    roles = {role: places[role] for role in BESIDE if role in places} | {
-        role: place for role, place in said.items() if role in BESIDE
-    }
-    if "question_id" not in roles and np.any(numbers(first_rows[0]).values % 1 > 0):
-        raise InputError(
-            f"the first column of a wide table must name the questions; {header[0]!r} holds probabilities: "
-            "add a column question_id."
-        )
+    """A column of the question, else the first, names the question; every column of numbers without a role is a forecaster."""
+    beside = [*BESIDE, *NOT_ASKED]
+    roles = _found(header, OURS, {role: place for role, place in said.items() if role in beside}, only=BESIDE)
+    if "question_id" not in roles:
+        other = next((f"is the {role}" for role, place in roles.items() if place == 0), None)
+        if other is not None or _has_fraction(numbers(first_rows[0]).values):
+            raise InputError(
+                "the first column of a wide table must name the questions; "
+                f"{header[0]!r} {other or 'holds probabilities'}: add a column question_id."
+            )
     question = roles.pop("question_id", 0)
-    taken = {question, *roles.values(), *(places[name] for name in NOT_ASKED if name in places)}
+    taken = {question, *roles.values()}
+    taken |= {i for i, name in enumerate(header) if OUR_NAMES.get(plain(name)) in beside}
+    roles = {role: place for role, place in roles.items() if role in BESIDE}
     free = [i for i in range(len(header)) if i not in taken and header[i]]
     forecasters = tuple(i for i in free if _numeric(first_rows[i]))
     if not forecasters:
@@ -113,21 +116,52 @@ def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int]) 
     return Plan(OURS, (question,), roles, forecasters, ignored=ignored)
 
 
-def _found(header: list[str], known: Format, said: dict[str, int], *, ambiguous_is_error: bool) -> dict[str, int]:
+def _found(
+    header: list[str],
+    known: Format,
+    said: dict[str, int],
+    *,
+    only: Sequence[str] = ROLES,
+    ambiguous_is_error: bool = True,
+) -> dict[str, int]:
     """The place of each role: as said, or by its first name if that is there, or by its only other name."""
-    places = {plain(name): i for i, name in enumerate(header)}
+    places = _places(header)
     roles = dict(said)
     for role, aliases in known.roles.items():
-        there = [name for name in aliases if name in places and places[name] not in said.values()]
-        if role in said or not there:
+        there = [name for name in aliases if set(places.get(name, ())) - set(said.values())]
+        if role in said or role not in only or not there:
             continue
-        if len(there) > 1 and there[0] != aliases[0] and known is OURS and ambiguous_is_error:
+        if known is not OURS or there[0] == aliases[0]:
+            there = there[:1]
+        could = [place for name in there for place in places[name] if place not in said.values()]
+        if len(could) > 1 and ambiguous_is_error:
             raise InputError(
-                f"one column must be the {role}; {_listed([repr(header[places[name]]) for name in there])} could be: "
+                f"one column must be the {role}; {listed([repr(header[place]) for place in could])} could be: "
                 f"pass --column {role}=NAME (in Python columns={{{role!r}: NAME}})."
             )
-        roles[role] = places[there[0]]
+        roles[role] = could[0]
     return roles
+
+
+def _extras(header: list[str], known: Format) -> dict[str, int]:
+    """The places of the columns that say which rows are forecasts of yes or no."""
+    places, extras = _places(header), {}
+    for role, name in known.extras.items():
+        could = places.get(name, [])
+        if len(could) > 1:
+            both = listed([repr(header[place]) for place in could])
+            raise InputError(f"one column must be the {name}; {both} could be: rename one of them.")
+        if could:
+            extras[role] = could[0]
+    return extras
+
+
+def _places(header: list[str]) -> dict[str, list[int]]:
+    """Where each name stands, in small letters; a name may be written in two ways."""
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(header):
+        places.setdefault(plain(name), []).append(i)
+    return places
 
 
 def _said(header: list[str], columns: Mapping[str, str]) -> dict[str, int]:
@@ -144,15 +178,13 @@ def _said(header: list[str], columns: Mapping[str, str]) -> dict[str, int]:
 def _check_header(header: list[str]) -> None:
     """Refuse a first line that is no header, and names that stand there twice."""
     values = numbers(header).values
-    if np.any(values % 1 > 0) or (len(header) > 1 and not np.isnan(values).any()):
+    if _has_fraction(values) or (len(header) > 1 and not np.isnan(values).any()):
         raise InputError(f"the first line must name the columns; it is {', '.join(header)!r:.80}.")
-    seen: dict[str, int] = {}
-    for i, name in enumerate(header, start=1):
-        if name and name in seen:
-            raise InputError(
-                f"columns must have different names; {name!r} is the name of columns {seen[name]} and {i}."
-            )
-        seen[name] = i
+    check_different(header)
+
+
+def _has_fraction(values: FloatArray) -> bool:
+    return bool(np.any(values[np.isfinite(values)] % 1 > 0))
 
 
 def _numeric(column: Cells) -> bool:
@@ -161,7 +193,3 @@ def _numeric(column: Cells) -> bool:
         return False
     found = numbers(column, percent_signs=True)
     return bool(np.count_nonzero(~np.isnan(found.values)) >= np.count_nonzero(found.wrong))
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]

@@ -19,10 +19,11 @@ from .records import Rejections, Tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .records import FloatArray, IntArray
+    from ..aggregators.rows import FloatArray
+    from .records import IntArray
 
 
-PARQUET = (".parquet", ".pq")
+PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class PooledTable:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv)."""
         suffix = suffix_of(path)
-        if suffix in PARQUET:
+        if suffix in PARQUET_SUFFIXES:
             write_whole(path, _parquet_writer(self))
             return
 
@@ -97,7 +98,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     '.csv'
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in ("", ".csv", ".tsv", ".txt", *PARQUET):
+    if suffix not in ("", ".csv", ".tsv", ".txt", *PARQUET_SUFFIXES):
         raise InputError(f"the output must end in .csv, .tsv or .parquet; it is {os.fspath(path)!r}.")
     return suffix
 

@@ -12,9 +12,8 @@ from .values import named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from .records import FloatArray, IntArray
+    from ..aggregators.rows import BoolArray, FloatArray
+    from .records import IntArray
 
 
 class Refusal(NamedTuple):
@@ -33,7 +32,7 @@ class Fact:
         self.values = np.full(1024, np.nan)
         self.lines = np.zeros(1024, dtype=np.int64)
 
-    def learn(self, questions: IntArray, values: FloatArray, lines: IntArray) -> NDArray[np.bool_]:
+    def learn(self, questions: IntArray, values: FloatArray, lines: IntArray) -> BoolArray:
         """Take in what rows say of their questions; mark the rows that contradict what an earlier row said."""
         self._make_room(int(questions.max(initial=-1)) + 1)
         new = (~np.isnan(values) & np.isnan(self.values[questions])).nonzero()[0][::-1]  # backwards: the first row wins

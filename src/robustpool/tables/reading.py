@@ -70,7 +70,8 @@ def read_forecasts(
     strict
         Raise an error if any row cannot be used, in place of leaving it out.
     as_of
-        Only answers until then: ISO 8601, seconds since 1970, or a datetime.
+        Only answers until then: ISO 8601, a day such as 20240131, seconds since 1970, or a datetime. An answer without
+        a timestamp may be later, and is left out.
     progress
         Called now and then with how much has been read, and of how much.
 
@@ -114,11 +115,10 @@ def check_unread(how: Reading) -> None:
 @contextmanager
 def filled_store(source: Any, how: Reading, *, room: int | None = None) -> Iterator[RowStore]:
     """A store with every row of a source that can be used; without ``room`` all in memory."""
-    log = RejectionLog("line")
+    log = RejectionLog()
     with RowStore(log, room=room) as store:
         opened = open_source(source, log, how.progress)
-        if not hasattr(opened, "header_line"):
-            log.place = "row"
+        log.place = opened.place
         batches = opened.batches()
         first = next((batch for batch in batches if len(batch.lines)), None)
         if first is None:
@@ -129,7 +129,9 @@ def filled_store(source: Any, how: Reading, *, room: int | None = None) -> Itera
         plan = make_plan(opened.names, first.columns, layout=how.layout, format=how.format, columns=how.columns)
         if how.as_of is not None and "timestamp" not in plan.roles:
             raise InputError("as_of needs a column timestamp; there is none.")
-        store.tally = replace(store.tally, ignored=plan.ignored)
+        if plan.wide:
+            log.width = len(plan.forecasters)
+        store.tally = replace(store.tally, entry="answer" if plan.wide else "row", ignored=plan.ignored)
         for batch in chain([first], batches):
             if plan.wide:
                 take_wide(batch, plan, opened.names, store, percent=how.percent)
@@ -145,10 +147,11 @@ def closing(store: RowStore, how: Reading, *, answers: int) -> tuple[Rejections,
     tally = replace(tally, entries=entries)
     if rejected.total and (how.strict or not answers):
         first = rejected.first[0].reason
-        raise InputError(f"{first} ({rejected.total:,} of {counted(entries, 'row')} cannot be used).")
+        raise InputError(f"{first} ({rejected.total:,} of {counted(entries, tally.entry)} cannot be used).")
     if not answers:
-        why = "no answer is that old" if tally.later else "every probability is missing"
-        raise InputError(f"forecasts must have at least one answer; {why} ({counted(entries, 'row')}).")
+        untimed = "no answer has a timestamp, which as_of needs"
+        why = "no answer is that old" if tally.later else untimed if tally.untimed else "every probability is missing"
+        raise InputError(f"forecasts must have at least one answer; {why} ({counted(entries, tally.entry)}).")
     return rejected, tally
 
 

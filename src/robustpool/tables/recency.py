@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..checks import number
+from ..checks import frozen, number
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 DAY = 86_400.0
 """Seconds."""
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""A weight is positive, however old the answer is."""
 
 
 def weigh_by_age(table: ForecastTable, half_life: float) -> ForecastTable:
@@ -41,5 +44,7 @@ def weigh_by_age(table: ForecastTable, half_life: float) -> ForecastTable:
     newest = np.full(len(table.questions), -np.inf)
     np.maximum.at(newest, table.question, table.timestamp)
     age = (newest[table.question] - table.timestamp) / DAY
-    weight = np.maximum(np.exp2(-age / days), np.finfo(np.float64).tiny)  # positive, however old
-    return replace(table, weight=weight if table.weight is None else weight * table.weight)
+    weight = np.exp2(-age / days)
+    if table.weight is not None:
+        weight *= table.weight
+    return replace(table, weight=frozen(np.maximum(weight, SMALLEST, out=weight)))

@@ -7,22 +7,24 @@ each answer, ordered by question, with the numbers of question and forecaster in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..checks import frozen
 from ..errors import InputError
+from . import column_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    FloatArray = NDArray[np.float64]
+    from ..aggregators.rows import FloatArray
+
     IntArray = NDArray[np.int64]
 
-CELLS_AT_ONCE = 1 << 20
+ANSWERS_AT_ONCE = 1 << 20
 """Answers that are laid out as a rectangle at a time."""
 
 
@@ -60,23 +62,28 @@ class Tally:
     """What became of the rows of a source that were not rejected, but are no answers of the table either."""
 
     entries: int = 0  # rows of a long source, cells of a wide one
+    entry: str = "row"  # what an entry is called: a row, or (wide) an answer
     missing: int = 0  # without a probability
     duplicates: int = 0  # the same answer again
     replaced: int = 0  # another answer further down, and no time to tell which is later: the last one counts
     superseded: int = 0  # the forecaster answered again later
     later: int = 0  # after the time that was asked for
-    complements: int = 0  # of formats with a row for each option: the probability of no
+    untimed: int = 0  # without a timestamp, where answers until some time were asked for
+    complements: int = 0  # of formats with a row for each option: the probability of no, beside that of yes
     ignored: tuple[str, ...] = ()  # columns that were not used
 
     @property
-    def left_out(self) -> int:
-        """How many entries are no answers of the table, without being rejected."""
-        return self.missing + self.duplicates + self.replaced + self.superseded + self.later + self.complements
+    def aside(self) -> dict[str, int]:
+        """How many entries are no answers of the table without being rejected, by what became of them."""
+        counts = ("missing", "duplicates", "replaced", "superseded", "later", "untimed", "complements")
+        return {name: getattr(self, name) for name in counts}
 
 
 @dataclass(frozen=True, eq=False)
 class ForecastTable:
     """Answers as columns. Rows are ordered by question; those of question q are ``offsets[q]`` to ``offsets[q + 1]``.
+
+    The columns are checked, and read-only; arrays that can be written to are copied, so that the caller's stay as they are.
 
     >>> table = ForecastTable(
     ...     questions=["rain", "snow"],
@@ -106,7 +113,7 @@ class ForecastTable:
     offsets: IntArray = field(init=False, repr=False)  # (questions + 1,)
 
     def __post_init__(self) -> None:
-        """Check that the columns fit together, and find where each question begins."""
+        """Check the columns, make them read-only, and find where each question begins."""
         rows, questions = len(self.probability), len(self.questions)
         lengths = {"question": rows, "forecaster": rows, "weight": rows, "timestamp": rows}
         lengths |= {"outcome": questions, "cluster": questions}
@@ -114,10 +121,31 @@ class ForecastTable:
             column = getattr(self, name)
             if column is not None and len(column) != length:
                 raise InputError(f"column {name} of a forecast table must have {length} entries; it has {len(column)}.")
-        if np.any(np.diff(self.question) < 0):
-            raise InputError("the rows of a forecast table must be ordered by question.")
-        offsets = np.searchsorted(self.question, np.arange(questions + 1))
-        object.__setattr__(self, "offsets", frozen(offsets))
+        self._keep("question", column_checks.numbers_of("question", self.question, self.questions))
+        self._keep("forecaster", column_checks.numbers_of("forecaster", self.forecaster, self.forecasters))
+        if self.cluster is not None:
+            self._keep("cluster", column_checks.whole("cluster", self.cluster))
+        column_checks.increasing("question", self.question)
+        self._check_values()
+        self._keep("offsets", frozen(np.searchsorted(self.question, np.arange(questions + 1))))
+
+    def _check_values(self) -> None:
+        def row(i: int) -> str:
+            names = self.questions[self.question[i]], self.forecasters[self.forecaster[i]]
+            return "row {} (question {}, forecaster {})".format(i, *names)
+
+        for name in ("probability", "outcome", "weight", "timestamp"):
+            if getattr(self, name) is not None:
+                self._keep(name, column_checks.own(getattr(self, name), np.float64))
+        column_checks.probabilities(self.probability, row)
+        column_checks.outcomes(self.outcome, lambda i: f"that of question {self.questions[i]}")
+        if self.weight is not None:
+            column_checks.weights(self.weight, row)
+        if self.timestamp is not None:
+            column_checks.timestamps(self.timestamp, row)
+
+    def _keep(self, name: str, column: NDArray[Any]) -> None:
+        object.__setattr__(self, name, column)
 
     @property
     def rows(self) -> int:
@@ -136,9 +164,9 @@ class ForecastTable:
         """
         answers = self.answers
         order = np.argsort(answers, kind="stable")
-        sizes, starts = np.unique(answers[order], return_index=True)
-        for n, start, end in zip(sizes.tolist(), starts, [*starts[1:], len(order)], strict=True):
-            step = max(1, CELLS_AT_ONCE // max(n, 1))
+        sizes, starts, counts = np.unique(answers[order], return_index=True, return_counts=True)
+        for n, start, end in zip(sizes.tolist(), starts, starts + counts, strict=True):
+            step = max(1, ANSWERS_AT_ONCE // max(n, 1))
             for first in range(start, end if n else start, step):
                 questions = order[first : min(first + step, end)]
                 rows = self.offsets[questions][:, None] + np.arange(n)

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..wording import counted
 from .records import Rejection, Rejections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .records import Tally
+    from ..aggregators.rows import BoolArray
+    from .records import IntArray, Tally
 
 IN_FULL = 20
 """Rejected rows that are told in full."""
 
 SHOWN = 3
 """Examples of each rule in the summary."""
+
+
+ASIDES = {
+    "missing": ("has", "have", "no probability"),
+    "duplicates": ("repeats", "repeat", "an answer that counts once"),
+    "replaced": ("was", "were", "replaced by a later row of the source"),
+    "superseded": ("is", "are", "superseded by a later answer"),
+    "later": ("is", "are", "later than the time that was asked for"),
+    "untimed": ("has", "have", "no timestamp, which answers until the time that was asked for need"),
+    "complements": ("is", "are", "the probability of no, beside that of yes"),
+}
+"""Sentences on what is no answer of the table without being wrong, by its name in `Tally.aside`: verbs and the rest."""
 
 
 class RowsLeftOutWarning(UserWarning):
@@ -38,32 +50,61 @@ class RejectionLog:
     def __init__(self, place: str = "line") -> None:
         """Nothing is rejected yet; rows are called lines, or rows of a data frame."""
         self.place = place
-        self._counts: dict[str, int] = {}
+        self.width = 1  # entries of a line: more than one in a wide table
+        self._counts: dict[str, int] = {}  # entries, by rule
+        self._lost: dict[str, int] = {}  # lines that never became rows, by rule
         self._first: dict[str, list[Rejection]] = {}
-        self.lost = 0  # lines that never became rows
+
+    @property
+    def lost(self) -> int:
+        """How many entries stood in lines that never became rows."""
+        return self.width * sum(self._lost.values())
 
     def reject(
-        self, rule: str, lines: Sequence[int] | NDArray[np.int64], says: Callable[[int], str], count: int | None = None
+        self, rule: str, lines: Sequence[int] | IntArray, says: Callable[[int], str], count: int | None = None
     ) -> None:
         """Reject the rows at these lines; ``says(i)`` is what the i-th of them is. ``count`` if a line is many entries."""
         number = len(lines) if count is None else count
         if number == 0:
             return
         self._counts[rule] = self._counts.get(rule, 0) + number
-        first = self._first.setdefault(rule, [])
-        for i in range(min(len(lines), IN_FULL - len(first))):
-            first.append(Rejection(int(lines[i]), f"{rule}; {self.place} {lines[i]} {says(i)}"))
+        self._tell(rule, lines, says)
 
     def reject_line(self, rule: str, line: int, says: str, count: int = 1) -> None:
         """Reject a line, or some, that cannot be parted into columns."""
-        self.reject(rule, [line], lambda _: says, count)
-        self.lost += count
+        self._lost[rule] = self._lost.get(rule, 0) + count
+        self._tell(rule, [line], lambda _: says)
 
     def done(self) -> Rejections:
         """What was rejected until now: one of each rule at least, and the first of the rest, by line."""
         heads = [found[0] for found in self._first.values()]
         others = sorted(rejection for found in self._first.values() for rejection in found[1:])
-        return Rejections(dict(self._counts), tuple(sorted(heads + others[: max(0, IN_FULL - len(heads))])))
+        counts = self._counts | {rule: self.width * number for rule, number in self._lost.items()}
+        return Rejections(counts, tuple(sorted(heads + others[: max(0, IN_FULL - len(heads))])))
+
+    def _tell(self, rule: str, lines: Sequence[int] | IntArray, says: Callable[[int], str]) -> None:
+        first = self._first.setdefault(rule, [])
+        for i in range(min(len(lines), IN_FULL - len(first))):
+            first.append(Rejection(int(lines[i]), f"{rule}; {self.place} {lines[i]} {says(i)}"))
+
+
+class Checked:
+    """The rows of a batch that are still good; each row is rejected for one reason, the first that is found."""
+
+    def __init__(self, log: RejectionLog, lines: IntArray, where: Callable[[int], str]) -> None:
+        """All rows are good; ``where(i)`` says whose answer to which question row i is."""
+        self._log, self._where = log, where
+        self.lines = lines
+        self.good = np.ones(len(lines), np.bool_)
+
+    def reject(self, rule: str, wrong: BoolArray, says: Callable[[int], str], entries: int = 1) -> None:
+        """Reject the good rows among those that are marked; ``says(i)`` is what is wrong with row i."""
+        rows = np.flatnonzero(wrong & self.good)
+        if len(rows):
+            self.good[rows] = False
+            self._log.reject(
+                rule, self.lines[rows], lambda i: f"{self._where(rows[i])}{says(rows[i])}", count=entries * len(rows)
+            )
 
 
 def summary_lines(rejected: Rejections, tally: Tally) -> list[str]:
@@ -80,18 +121,11 @@ def summary_lines(rejected: Rejections, tally: Tally) -> list[str]:
         was = "was" if rejected.total == 1 else "were"
         by_size = sorted(rejected.counts.items(), key=lambda item: -item[1])
         reasons = "; ".join(_because(rule, count, rejected) for rule, count in by_size)
-        lines.append(f"{rejected.total:,} of {counted(tally.entries, 'row')} {was} left out: {reasons}.")
-    asides = {
-        "no probability": ("has", "have", tally.missing),
-        "an answer that counts once": ("repeats", "repeat", tally.duplicates),
-        "replaced by a later row of the source": ("was", "were", tally.replaced),
-        "superseded by a later answer": ("is", "are", tally.superseded),
-        "later than the time that was asked for": ("is", "are", tally.later),
-        "the probability of no, which is not needed": ("is", "are", tally.complements),
-    }
-    for what, (one, many, number) in asides.items():
+        lines.append(f"{rejected.total:,} of {counted(tally.entries, tally.entry)} {was} left out: {reasons}.")
+    for name, number in tally.aside.items():
         if number:
-            lines.append(f"{counted(number, 'row')} {one if number == 1 else many} {what}.")
+            one, many, what = ASIDES[name]
+            lines.append(f"{counted(number, tally.entry)} {one if number == 1 else many} {what}.")
     if tally.ignored:
         lines.append(f"columns that were not used: {', '.join(tally.ignored)}.")
     return lines

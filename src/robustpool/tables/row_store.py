@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..checks import frozen
 from ..errors import InputError
 from .codes import Codes
+from .last_answers import last_answers
 from .questions import Questions
 from .records import ForecastTable, Tally
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .records import FloatArray, IntArray
+    from ..aggregators.rows import BoolArray, FloatArray
+    from .records import IntArray
     from .rejecting import RejectionLog
 
 ROOM = 8_000_000
@@ -83,14 +86,19 @@ class RowStore:
         probability: FloatArray,
         weight: FloatArray | None,
         timestamp: FloatArray | None,
+        complement: BoolArray | None = None,
     ) -> None:
-        """Take some rows; all batches have weights, or none has, and so with timestamps."""
+        """Take some rows; all batches have weights, or none has, and so with timestamps and complements.
+
+        A complement is an answer that was given as the probability of no. It counts where that of yes is not given.
+        """
         columns: dict[str, tuple[str, NDArray[np.generic] | None]] = {
             "question": ("i4", question),
             "forecaster": ("i4", forecaster),
             "probability": ("f8", probability),
             "weight": ("f8", weight),
             "timestamp": ("f8", timestamp),
+            "complement": ("?", complement),
         }
         there = {name: (kind, column) for name, (kind, column) in columns.items() if column is not None}
         batch = np.empty(len(question), dtype=[(name, kind) for name, (kind, _) in there.items()])
@@ -146,25 +154,30 @@ class RowStore:
         """One table: questions that were refused are dropped, and of each forecaster's answers the last one stays."""
         rows = self._without_refused(rows)
         if as_of is not None and "timestamp" in (rows.dtype.names or ()):
-            late = rows["timestamp"] > as_of
-            self.count(later=late.sum())
-            rows = rows[~late]
-        rows = self._last_answers(rows)
+            early = rows["timestamp"] <= as_of
+            untimed = np.isnan(rows["timestamp"])  # they may be later: nobody should look ahead
+            self.count(untimed=untimed.sum(), later=(~early & ~untimed).sum())
+            rows = rows[early]
+        rows, dropped = last_answers(rows, len(self.forecasters.names))
+        self.count(**dropped)
         names = self.questions.codes.names[first::step]
         outcome = self.questions.outcome.of(len(self.questions.codes.names))[first::step].copy()  # no view of them all
         outcome[[number // step for number in self.questions.refused if number % step == first]] = np.nan
         clusters = self.questions.cluster_numbers()
-        columns = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
+        optional = {
+            name: frozen(rows[name].copy()) for name in ("weight", "timestamp") if name in (rows.dtype.names or ())
+        }
         return ForecastTable(
             questions=names,
             forecasters=self.forecasters.names,
-            question=(columns.pop("question") // step).astype(np.int64),
-            forecaster=columns.pop("forecaster").astype(np.int64),
-            outcome=outcome,
-            cluster=None if clusters is None else clusters[first::step].copy(),
+            question=frozen((rows["question"] // step).astype(np.int64)),
+            forecaster=frozen(rows["forecaster"].astype(np.int64)),
+            probability=frozen(rows["probability"].copy()),
+            outcome=frozen(outcome),
+            cluster=None if clusters is None else frozen(clusters[first::step].copy()),
             rejected=self.log.done(),
             tally=self.tally,
-            **columns,
+            **optional,
         )
 
     def _without_refused(self, rows: NDArray[np.void]) -> NDArray[np.void]:
@@ -175,36 +188,6 @@ class RowStore:
             refusal = self.questions.refused[int(question)]
             self.log.reject(refusal.rule, [refusal.line], lambda _, says=refusal.says: says, count=int(count))  # type: ignore[misc]
         return rows[~wrong]
-
-    def _last_answers(self, rows: NDArray[np.void]) -> NDArray[np.void]:
-        """Ordered by question, then forecaster; of several answers the last in time, and then in the source."""
-        pair = rows["question"].astype(np.int64) * max(1, len(self.forecasters.names)) + rows["forecaster"]
-        order = np.argsort(pair, kind="stable")
-        pair = pair[order]
-        last = np.ones(len(pair), np.bool_)
-        last[:-1] = pair[1:] != pair[:-1]
-        timed = "timestamp" in (rows.dtype.names or ())
-        if timed:  # only those who answered more than once need to be put in the order of time
-            many = ~last
-            many[1:] |= ~last[:-1]
-            times = np.nan_to_num(rows["timestamp"][order[many]], nan=-np.inf)
-            order[many] = order[many][np.lexsort((times, pair[many]))]
-        kept = rows[order[last]]
-        if not last.all():
-            stays: IntArray = (np.cumsum(last) - last)[
-                ~last
-            ]  # the number of the answer that is kept in place of each other one
-            dropped = rows[order[~last]]
-            same_time = (
-                np.isclose(dropped["timestamp"], kept["timestamp"][stays], rtol=0, atol=0, equal_nan=True)
-                if timed
-                else np.ones(len(dropped), np.bool_)
-            )
-            same = same_time & (dropped["probability"] == kept["probability"][stays])
-            if "weight" in (rows.dtype.names or ()):
-                same &= dropped["weight"] == kept["weight"][stays]
-            self.count(duplicates=same.sum(), replaced=(same_time & ~same).sum(), superseded=(~same_time).sum())
-        return kept
 
 
 _BARE = np.dtype([("question", "i4"), ("forecaster", "i4"), ("probability", "f8")])

@@ -12,13 +12,10 @@ from .values import is_missing, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from ..aggregators.rows import BoolArray
     from .csv_batches import Batch
     from .plans import Plan
     from .values import Cells
-
-    BoolArray = NDArray[np.bool_]
 
 YES = frozenset(["a", "1", "1.0", "true", "yes"])
 NO = frozenset(["b", "0", "0.0", "false", "no"])
@@ -31,7 +28,7 @@ class Sieve(NamedTuple):
     """Rows that are rejected, by rule; rows that give the probability of no; rows that show a third option."""
 
     rejected: list[tuple[str, BoolArray, Callable[[int], str]]]
-    complement: BoolArray
+    complement: BoolArray | None  # None in a format without options
     third: BoolArray
     third_says: Callable[[int], str]
 
@@ -40,7 +37,6 @@ def sift(batch: Batch, plan: Plan) -> Sieve | None:
     """What of these rows is no forecast of yes; None for a format in which every row is one."""
     if not plan.extras:
         return None
-    rows = len(batch.lines)
     extras = {role: batch.columns[place] for role, place in plan.extras.items()}
     rejected: list[tuple[str, BoolArray, Callable[[int], str]]] = []
 
@@ -59,9 +55,8 @@ def sift(batch: Batch, plan: Plan) -> Sieve | None:
     reject("kind", "a forecast must not be withdrawn (fcast_type 4)", {"4", "4.0"}.__contains__)
     reject("status", "a question must not be voided", "voided".__eq__)
     reject("output_type", "output_type must be pmf", lambda text: text != "pmf")
-    none = np.zeros(rows, np.bool_)
     if "option" not in extras:
-        return Sieve(rejected, none, none, str)
+        return Sieve(rejected, None, np.zeros(len(batch.lines), np.bool_), str)
     options = extras["option"]
     return Sieve(
         rejected,

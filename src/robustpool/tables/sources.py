@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
 from .csv_batches import Batch, CsvSource
-from .formats import OURS, ROLES, plain, told_format
+from .formats import OUR_NAMES, OURS, check_different, plain, told_format
 from .text_blocks import Progress, open_file
 
 if TYPE_CHECKING:
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
     from .rejecting import RejectionLog
 
-PARQUET = b"PAR1"
+PARQUET_SIGN = b"PAR1"
+"""How a Parquet file begins."""
 
 
 class Source(Protocol):
-    """The names of the columns, and the rows in batches."""
+    """The names of the columns, and the rows in batches; where a row stands is called its line or its row."""
 
     names: list[str]
+    place: str
 
     def batches(self) -> Iterator[Batch]:
         """The rows, some at a time."""
@@ -40,10 +42,9 @@ def open_source(source: Any, log: RejectionLog, progress: Progress | None = None
     path = Path(source)
     with open_file(path) as file:
         beginning = file.read(4)
-    if beginning == PARQUET:
+    if beginning == PARQUET_SIGN:
         from .frames import ParquetSource
 
-        log.place = "row"
         return ParquetSource(path, progress)
     return CsvSource(path, log, progress)
 
@@ -53,10 +54,12 @@ def native_frame(source: Any) -> Any:
     import narwhals as nw
 
     if hasattr(source, "reset_index") and hasattr(source, "columns"):
-        _check_names(list(map(str, source.columns)))
+        check_different(list(map(str, source.columns)))
         if _index_says_something(source):
             source = source.reset_index(names=[name or "question_id" for name in source.index.names])
         source = source.rename(columns=str)
+    if hasattr(source, "column_names"):  # of pyarrow, which allows a name twice
+        check_different(source.column_names)
     frame = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -74,12 +77,6 @@ def _frame_source(source: Any) -> Source:
     return FrameSource(native_frame(source))
 
 
-def _check_names(names: list[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"columns must have different names; {twice!r} is the name of {names.count(twice)} of them.")
-
-
 def _index_says_something(frame: Any) -> bool:
     """Whether the index of a pandas frame has a name, holds text, or stands beside columns that hold nothing but numbers."""
     if any(name is not None for name in frame.index.names):
@@ -87,5 +84,5 @@ def _index_says_something(frame: Any) -> bool:
     names = {plain(str(name)) for name in frame.columns}
     if names & set(OURS.roles["question_id"]) or told_format(list(names)) is not OURS or frame.index.nlevels > 1:
         return False
-    other = [kind for name, kind in frame.dtypes.items() if plain(str(name)) not in ROLES]
+    other = [kind for name, kind in frame.dtypes.items() if plain(str(name)) not in OUR_NAMES]
     return frame.index.dtype.kind not in "iuf" or all(getattr(kind, "kind", "O") in "iuf" for kind in other)

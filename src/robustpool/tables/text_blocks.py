@@ -22,6 +22,7 @@ BLOCK = 1 << 20
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 OTHER_FILES = {b"PK\x03\x04": "a workbook or another zip archive", b"\xd0\xcf\x11\xe0": "a workbook", b"%PDF": "a PDF"}
+AS_TEXT = "must be text in UTF-8, or in UTF-16 with a byte order mark"
 GZIPPED = b"\x1f\x8b"
 
 Progress = Callable[[int, int], object]
@@ -107,14 +108,14 @@ def _encoding(path: Path, beginning: bytes) -> str:
     for sign, kind in OTHER_FILES.items():
         if beginning.startswith(sign):
             raise InputError(f"{str(path)!r} must be a CSV or Parquet file; it is {kind}: save the table as CSV.")
+    if beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the first begins as that of UTF-16 does
+        raise InputError(f"{str(path)!r} {AS_TEXT}; it is in UTF-32: save the table as UTF-8.")
     for mark, encoding in BYTE_ORDER_MARKS.items():
         if beginning.startswith(mark):
             return encoding
     if b"\x00" in beginning:
         line = 1 + beginning[: beginning.index(b"\x00")].count(b"\n")
-        raise InputError(
-            f"{str(path)!r} must be text in UTF-8, or in UTF-16 with a byte order mark; line {line} has a zero byte."
-        )
+        raise InputError(f"{str(path)!r} {AS_TEXT}; line {line} has a zero byte.")
     return "utf-8"
 
 
@@ -123,6 +124,5 @@ def _no_text(path: Path, error: UnicodeDecodeError, line: int) -> InputError:
     before = error.object[: error.start].decode(error.encoding, errors="ignore")
     line += before.replace("\r\n", "\n").replace("\r", "\n").count("\n")
     return InputError(
-        f"{str(path)!r} must be text in UTF-8, or in UTF-16 with a byte order mark; "
-        f"line {line} has the byte 0x{error.object[error.start]:02x}: save the table as UTF-8."
+        f"{str(path)!r} {AS_TEXT}; line {line} has the byte 0x{error.object[error.start]:02x}: save the table as UTF-8."
     )

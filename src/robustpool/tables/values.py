@@ -15,22 +15,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .records import FloatArray
+    from ..aggregators.rows import BoolArray, FloatArray
 
-    BoolArray = NDArray[np.bool_]
     Cells = Sequence[Any] | NDArray[Any]
 
 MISSING = frozenset(["", "na", "n/a", "nan", "nat", "null", "none", "<na>", "#n/a", "missing", "-"])
 """How people write that there is nothing, in small letters."""
 
-OUTCOMES = {
-    **dict.fromkeys(["1", "1.0", "true", "t", "yes", "y"], 1.0),
-    **dict.fromkeys(["0", "0.0", "false", "f", "no", "n"], 0.0),
-}
-"""How people write yes and no, in small letters."""
+OUTCOMES = {**dict.fromkeys(["true", "t", "yes", "y"], 1.0), **dict.fromkeys(["false", "f", "no", "n"], 0.0)}
+"""How people write yes and no in letters, small ones here; the numbers 1 and 0 are the others."""
 
 LATEST = 1e11
 """Seconds since 1970 beyond which a number is no time that anybody meant; milliseconds are."""
+
+FIRST_DAY, LAST_DAY = 19000101, 21001231
+"""A whole number from here to there is a day written as YYYYMMDD, and not a second of August 1970."""
 
 LONGEST_SHOWN = 40
 
@@ -65,7 +64,7 @@ def quoted(entry: object) -> str:
     text = str(entry).strip()
     short = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
     try:
-        float(text)
+        number(text)
     except ValueError:
         return repr(short) if isinstance(entry, str) else short
     return short
@@ -81,22 +80,30 @@ def named(name: str) -> str:
     return text if len(text) <= LONGEST_SHOWN and text.isprintable() else repr(text[:LONGEST_SHOWN])[1:-1]
 
 
+def number(entry: Any) -> float:
+    """A number of any kind, or text that says one; Python alone would read 0_1 as 1.
+
+    >>> number(" 1e-2 ")
+    0.01
+    """
+    if isinstance(entry, str) and "_" in entry:
+        raise ValueError(entry)
+    return float(entry)
+
+
 def numbers(column: Cells, *, percent_signs: bool = False) -> Column:
-    """Numbers of any kind, or text that Python reads as a number; with ``percent_signs`` also ``55%``.
+    """Numbers of any kind, or text that says a number; with ``percent_signs`` also ``55%``.
 
     >>> numbers(["0.5", "", "x"])
     Column(values=array([0.5, nan, nan]), wrong=array([False, False,  True]))
     """
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         return _right(column.astype(np.float64))
-    try:
-        return _right(np.fromiter(map(float, column), np.float64, len(column)))
-    except (TypeError, ValueError):
-        pass
-    try:
-        return _right(np.fromiter((math.nan if is_missing(x) else float(x) for x in column), np.float64, len(column)))
-    except (TypeError, ValueError):
-        return _one_by_one(column, lambda entry: _number(entry, percent_signs=percent_signs))
+    with suppress(TypeError, ValueError):
+        return _right(_all_numbers(column))
+    with suppress(TypeError, ValueError):
+        return _right(np.fromiter((math.nan if is_missing(x) else number(x) for x in column), np.float64, len(column)))
+    return _one_by_one(column, _percentage if percent_signs else number)
 
 
 def outcomes(column: Cells, *, options: bool = False) -> Column:
@@ -109,9 +116,9 @@ def outcomes(column: Cells, *, options: bool = False) -> Column:
         values = column.astype(np.float64)
         wrong = ~np.isnan(values) & (values != 0) & (values != 1)
         return Column(np.where(wrong, np.nan, values), wrong)
-    known: dict[str, float] = OUTCOMES | ({"a": 1.0, "b": 0.0} if options else {})
+    known = OUTCOMES | ({"a": 1.0, "b": 0.0} if options else {})
     text = column if all_text(column) else ["" if is_missing(entry) else str(entry) for entry in column]
-    said = {each: known.get(each.strip().lower(), math.nan) for each in set(text)}
+    said = {each: _outcome(each.strip().lower(), known) for each in set(text)}
     odd = {each for each, value in said.items() if math.isnan(value) and not is_missing(each)}
     values = np.fromiter(map(said.__getitem__, text), np.float64, len(text))
     wrong = np.fromiter(map(odd.__contains__, text), np.bool_, len(text)) if odd else np.zeros(len(text), np.bool_)
@@ -119,21 +126,22 @@ def outcomes(column: Cells, *, options: bool = False) -> Column:
 
 
 def times(column: Cells) -> Column:
-    """Seconds since 1970, of ISO 8601 with a zone or in UTC, of dates, and of numbers, which are seconds already.
+    """Seconds since 1970, of ISO 8601 with a zone or in UTC, of dates, and of numbers: days as YYYYMMDD, or seconds already.
 
     >>> times(["1970-01-02", "1970-01-01 01:00:00+01:00", "90", "soon"])
     Column(values=array([86400.,     0.,    90.,    nan]), wrong=array([False, False, False,  True]))
+    >>> times([19700102, 19700199, 18700102])
+    Column(values=array([   86400.,       nan, 18700102.]), wrong=array([False,  True, False]))
     """
     if isinstance(column, np.ndarray) and column.dtype.kind == "M":
         seconds = column.astype("datetime64[us]").astype(np.int64) / 1e6
         return _right(np.where(np.isnat(column), np.nan, seconds))
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiu":
-        values = column.astype(np.float64)
-        wrong = ~np.isnan(values) & ~(np.abs(values) < LATEST)
-        return Column(np.where(wrong, np.nan, values), wrong)
-    for read in (_all_iso, _all_seconds):
-        with suppress(TypeError, ValueError, Warning):
-            return _right(read(column))
+        return _times_of_numbers(column.astype(np.float64))
+    with suppress(TypeError, ValueError, Warning):
+        return _right(_all_iso(column))
+    with suppress(TypeError, ValueError):
+        return _times_of_numbers(_all_numbers(column))
     return _one_by_one(column, _seconds)
 
 
@@ -150,21 +158,38 @@ def _all_iso(column: Cells) -> FloatArray:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy warns of zones
         moments = np.array(joined.replace("Z", "").replace("+00:00", "").split("\n"), dtype="datetime64[us]")
-    return _in_range(np.asarray(moments.astype(np.int64) / 1e6))
-
-
-def _all_seconds(column: Cells) -> FloatArray:
-    """Seconds since 1970, if all are numbers, and none of them could be a day such as 20240131; else an error."""
-    values = np.fromiter(map(float, column), np.float64, len(column))
-    if np.any((values >= 1e7) & (values < 1e8)):
-        raise ValueError(column[0])
-    return _in_range(values)
-
-
-def _in_range(seconds: FloatArray) -> FloatArray:
+    seconds = np.asarray(moments.astype(np.int64) / 1e6)
     if not np.all(np.abs(seconds) < LATEST):
         raise ValueError(seconds[0])
     return seconds
+
+
+def _all_numbers(column: Cells) -> FloatArray:
+    """Numbers, if all are; else an error."""
+    words = column if all_text(column) else [entry for entry in column if isinstance(entry, str)]
+    if "_" in "".join(words):
+        raise ValueError(column[0])
+    return np.fromiter(map(float, column), np.float64, len(column))
+
+
+def _times_of_numbers(values: FloatArray) -> Column:
+    """Numbers as seconds since 1970; those that are days are counted once each."""
+    seconds = values.copy()
+    days = (values >= FIRST_DAY) & (values <= LAST_DAY)
+    days[days] = values[days] % 1 == 0
+    if days.any():
+        different, which = np.unique(values[days], return_inverse=True)
+        seconds[days] = np.array([_day(each) for each in different.tolist()])[which]
+    wrong = ~np.isnan(values) & ~(np.abs(seconds) < LATEST)
+    return Column(np.where(wrong, np.nan, seconds), wrong)
+
+
+def _day(number: float) -> float:
+    """Seconds since 1970 of a day written as YYYYMMDD, infinite if there is no such day."""
+    try:
+        return _iso_seconds(str(int(number)))
+    except ValueError:
+        return math.inf
 
 
 def _right(values: FloatArray) -> Column:
@@ -184,10 +209,19 @@ def _one_by_one(column: Cells, read: Callable[[Any], float]) -> Column:
     return Column(values, wrong)
 
 
-def _number(entry: Any, *, percent_signs: bool) -> float:
-    if percent_signs and isinstance(entry, str) and entry.rstrip().endswith("%"):
-        return float(entry.rstrip()[:-1])
-    return float(entry)
+def _percentage(entry: Any) -> float:
+    return number(entry.rstrip().removesuffix("%") if isinstance(entry, str) else entry)
+
+
+def _outcome(text: str, known: dict[str, float]) -> float:
+    """0 or 1, or NaN if the text says neither."""
+    if text in known:
+        return known[text]
+    try:
+        value = number(text)
+    except ValueError:
+        return math.nan
+    return value if value in (0, 1) else math.nan
 
 
 def _iso_seconds(text: str) -> float:
@@ -197,20 +231,14 @@ def _iso_seconds(text: str) -> float:
 
 def _seconds(entry: Any) -> float:
     """Seconds since 1970 of text, a date or a number."""
-    if isinstance(entry, datetime):
+    if isinstance(entry, date):  # a datetime is one
         return _iso_seconds(entry.isoformat())
-    if isinstance(entry, date):
-        return _iso_seconds(entry.isoformat())
-    if not isinstance(entry, str):
-        seconds = float(entry)
-    else:
-        text = entry.strip()
-        try:
-            seconds = float(text)
-        except ValueError:
-            return _iso_seconds(text)
-        if text.isdigit() and len(text) == len("20240131"):  # a day of 2024, not one of 1970
-            return _iso_seconds(text)
+    try:
+        seconds = number(entry)
+    except ValueError:
+        return _iso_seconds(entry.strip())
+    if FIRST_DAY <= seconds <= LAST_DAY and seconds.is_integer():
+        seconds = _day(seconds)
     if not abs(seconds) < LATEST:
         raise ValueError(entry)
     return seconds
