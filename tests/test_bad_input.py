@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import codecs
+import csv
 import gzip
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +14,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from robustpool.errors import InputError
 from robustpool.tables import text_blocks
+from robustpool.tables.csv_batches import without_quotes
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.rejecting import RowsLeftOutWarning, summary_lines
@@ -58,7 +63,7 @@ def reasons(table: ForecastTable) -> list[str]:
             "q2,ann,50",
             (
                 "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is 50; "
-                "if that is 50 %, pass --percent (percent=True)"
+                "if that is 50 %, write 0.5, or pass --percent (percent=True) if all are in per cent"
             ),
         ),
         ("q2,ann,0_1", "probability must be a number; line 3 (question q2, forecaster ann) is '0_1'"),
@@ -67,9 +72,10 @@ def reasons(table: ForecastTable) -> list[str]:
             "q2,ann,55%",
             (
                 "probability must be a number; line 3 (question q2, forecaster ann) is '55%'; "
-                "if that is 55 %, pass --percent (percent=True)"
+                "write 0.55, or pass --percent (percent=True) if all are in per cent"
             ),
         ),
+        ("q2,ann,x%", "probability must be a number; line 3 (question q2, forecaster ann) is 'x%'"),
         ('q2,ann,"0,55"', "probability must be a number; line 3 (question q2, forecaster ann) is '0,55'; write 0.55"),
         (",ann,0.5", "question_id must not be empty; line 3 (question '', forecaster ann) is empty"),
         ("q2, ,0.5", "forecaster_id must not be empty; line 3 (question q2, forecaster '') is empty"),
@@ -95,8 +101,6 @@ def test_a_wrong_row_is_left_out_and_told(write: Any, row: str, reason: str) -> 
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [
-        ("outcome", "maybe", "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2, forecaster ann) is 'maybe'"),
-        ("outcome", "0.5", "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2, forecaster ann) is 0.5"),
         ("weight", "0", "weight must be a positive number; line 3 (question q2, forecaster ann) is 0"),
         ("weight", "-1", "weight must be a positive number; line 3 (question q2, forecaster ann) is -1"),
         ("weight", "", "weight must be a positive number; line 3 (question q2, forecaster ann) is ''"),
@@ -105,7 +109,6 @@ def test_a_wrong_row_is_left_out_and_told(write: Any, row: str, reason: str) -> 
         ("timestamp", "soon", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 'soon'"),
         ("timestamp", "31.12.2024", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is '31.12.2024'"),
         ("weight", "1_0", "weight must be a positive number; line 3 (question q2, forecaster ann) is '1_0'"),
-        ("outcome", "0_1", "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2, forecaster ann) is '0_1'"),
         ("timestamp", "20240230", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 20240230"),
         ("timestamp", "1_704_067_200", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is '1_704_067_200'"),
         ("timestamp", "1712121200000", "timestamp must be ISO 8601 or seconds since 1970; line 3 (question q2, forecaster ann) is 1712121200000"),
@@ -138,13 +141,50 @@ def test_a_long_value_is_cut_in_the_message(write: Any) -> None:
     assert len(reason) < 200
 
 
-def test_mixed_outcomes_reject_the_question_and_name_both_lines(write: Any) -> None:
+@pytest.mark.parametrize(("outcome", "shown"), [("annulled", "'annulled'"), ("0.5", "0.5"), ("0_1", "'0_1'")])
+def test_an_outcome_that_cannot_be_read_costs_the_outcome_and_not_the_answers(
+    write: Any, outcome: str, shown: str
+) -> None:
+    path = write(f"{LONG.strip()},outcome\nq1,bob,0.6,1\nq2,ann,0.5,{outcome}\nq2,bob,0.4,{outcome}\nq2,eve,0.3,1\n")
+    table = read_forecasts(path)
+    assert sorted(table.probability.tolist()) == [0.3, 0.4, 0.5, 0.6]
+    np.testing.assert_array_equal(table.outcome, [1, np.nan])
+    assert table.rejected.total == 0
+    rule, said = (
+        "outcome must be 0 or 1, false or true, no or yes, or empty",
+        f"line 3 (question q2, forecaster ann) is {shown}",
+    )
+    assert summary_lines(table.rejected, table.tally) == [
+        f"the outcome of 1 question was not used: 1 because {rule} ({said})."
+    ]
+    with pytest.raises(InputError) as caught:
+        read_forecasts(path, strict=True)
+    assert str(caught.value) == f"{rule}; {said} (the outcomes of 1 of 2 questions cannot be used)."
+    with pytest.warns(RowsLeftOutWarning, match=r"^the outcome of 1 question was not used: 1 because outcome must"):
+        pooled = aggregate_table(path, "mean")
+    assert pooled.forecasts == pytest.approx([0.6, 0.4])
+
+
+def test_mixed_outcomes_cost_the_outcome_and_name_both_lines(write: Any) -> None:
     path = write("question_id,forecaster_id,probability,outcome\nq1,a,0.1,1\nq2,a,0.2,0\nq1,b,0.3,\nq1,c,0.4,no\n")
     table = read_forecasts(path)
-    assert table.rejected.counts == {"a question must have one outcome": 3}
-    assert reasons(table) == ["a question must have one outcome; line 5 (question q1) says another thing than line 2"]
-    assert table.answers.tolist() == [0, 1]
-    assert np.isnan(table.outcome[0])
+    assert table.rejected.total == 0
+    assert table.tally.outcomes.counts == {"a question must have one outcome": 1}
+    reason = "a question must have one outcome; line 5 (question q1) says another thing than line 2"
+    assert [each.reason for each in table.tally.outcomes.first] == [reason]
+    assert table.answers.tolist() == [3, 1]
+    np.testing.assert_array_equal(table.outcome, [np.nan, 0])
+    with pytest.raises(
+        InputError, match=r"^a question must have one outcome; .* \(the outcomes of 1 of 2 questions cannot"
+    ):
+        read_forecasts(path, strict=True)
+
+
+def test_a_question_that_is_refused_is_not_told_for_its_outcome_too(write: Any) -> None:
+    rows = "1,5,0.25,a,c\n1,5,0.5,b,c\n1,5,0.25,c,c\n2,5,0.5,a,a\n"
+    table = read_forecasts(write(f"question_id,user_id,probability,answer_option,outcome\n{rows}"))
+    assert (table.rejected.total, table.tally.outcomes.total) == (3, 0)
+    np.testing.assert_array_equal(table.outcome, [np.nan, 1])
 
 
 def test_mixed_clusters_reject_the_question(write: Any) -> None:
@@ -377,6 +417,27 @@ def test_lines_of_spaces_before_the_header_are_skipped(write: Any) -> None:
     assert read_forecasts(write("\n \n  question_id ,ann,bob\nq1,0.5,0.6\n")).forecasters == ["ann", "bob"]
 
 
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                ["a", "b c", '"a"', '""', '"', '"a,b"', '"a""b"', 'a"b', ' "a"', '"a" ', '"a"b', '"x\ny"', ""]
+            ),
+            max_size=3,
+        ),
+        max_size=4,
+    )
+)
+def test_quotes_are_removed_only_where_the_csv_module_would_do_the_same(rows: list[list[str]]) -> None:
+    text = "".join(",".join(row) + "\n" for row in rows)
+    plain = without_quotes(text, ",")
+    if plain is not None:
+        parsed = csv.reader(io.StringIO(text, newline=""))  # to which a blank line has no fields
+        assert [row or [""] for row in parsed] == [line.split(",") for line in plain.split("\n")[:-1]]
+    elif all(set(field) <= set("a bc") or field in ('"a"', '""') for row in rows for field in row):
+        pytest.fail(f"{text!r} hides nothing")
+
+
 def test_a_quote_that_never_ends_does_not_fill_the_memory(write: Any) -> None:
     with pytest.raises(InputError, match=r"the one in line 2 of"):
         read_forecasts(write(f'{LONG}q1,"ann,0.5\n' + "q2,bob,0.5\n" * 50_000))
@@ -426,15 +487,80 @@ def test_percentages_only_when_they_are_said_to_be(write: Any) -> None:
     assert reasons(table) == ["probability must lie in [0, 100] per cent; line 5 (question q1, forecaster d) is 120"]
 
 
-def test_a_wide_table_names_the_cell_and_a_bad_outcome_costs_the_row(write: Any) -> None:
+def test_fractions_that_are_said_to_be_percentages_are_asked_about(write: Any) -> None:
+    def lines(*values: str) -> list[str]:
+        rows = "".join(f"q{i},a,{value}\n" for i, value in enumerate(values))
+        table = read_forecasts(write(LONG + rows), percent=True)
+        return summary_lines(table.rejected, table.tally)
+
+    assert lines("1", "0.52", "0.3", "55", "") == [
+        (
+            "warning: with --percent (percent=True) 0.52 is the probability 0.0052; "
+            "75 % of the values are at most 1: are they fractions?"
+        ),
+        "1 row has no probability.",
+    ]
+    assert lines("0.52", "0.3", "55", "70") == []
+    assert lines("0", "1", "0", "55") == []  # certain, or rare
+    wide = read_forecasts(write("question_id,ann,bob\nq1,0.5,0.25\n"), percent=True)
+    assert summary_lines(wide.rejected, wide.tally)[0].startswith("warning: with --percent (percent=True) 0.5 is")
+
+
+def test_a_wide_table_names_the_cell_and_a_bad_outcome_costs_the_outcome(write: Any) -> None:
     table = read_forecasts(write("event,ann,bob,outcome,comment\nq1,0.5,x,1,fine\nq2,1.5,0.25,2,\nq3,,0.5,0,\n"))
     assert reasons(table) == [
         "probability must be a number; line 2 (question q1, forecaster bob) is 'x'",
+        "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is 1.5",
+    ]
+    assert [each.reason for each in table.tally.outcomes.first] == [
         "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2) is 2",
     ]
-    assert (table.rejected.total, table.tally.entries, table.tally.missing) == (3, 6, 1)
+    assert (table.rejected.total, table.tally.entries, table.tally.missing) == (2, 6, 1)
     assert table.tally.ignored == ("comment",)
-    assert table.probability.tolist() == [0.5, 0.5]
+    assert table.probability.tolist() == [0.5, 0.25, 0.5]
+    np.testing.assert_array_equal(table.outcome, [1, np.nan, 0])
+
+
+@pytest.mark.parametrize("column", ["index", "level_0", "Unnamed: 0", "forecast", "forecasters"])
+def test_columns_that_count_rows_or_are_our_own_output_are_no_forecasters(write: Any, column: str) -> None:
+    table = read_forecasts(write(f"question_id,{column},ann,bob\nq1,0,0.5,0.25\nq2,1,0.75,0.5\n"))
+    assert (table.forecasters, table.tally.ignored) == (["ann", "bob"], (column,))
+    assert summary_lines(table.rejected, table.tally) == [
+        f"columns that were not used: {column}.",
+        "forecasters: ann and bob.",
+    ]
+    named = read_forecasts(write(f"{column},ann,bob\n7,0.5,0.25\n"))  # the first column names the questions
+    assert (named.questions, named.forecasters) == (["7"], ["ann", "bob"])
+
+
+def test_our_own_output_has_no_forecasters(write: Any) -> None:
+    with pytest.raises(InputError, match=r"the columns are 'question_id', 'forecast', 'forecasters', 'outcome'\.$"):
+        read_forecasts(write("question_id,forecast,forecasters,outcome\nq1,0.5,1,1\n"))
+
+
+def test_an_index_of_pandas_that_became_a_column_is_no_forecaster() -> None:
+    frame = pd.DataFrame({"question_id": ["x", "y"], "ann": [0.5, 0.25], "bob": [0.75, 0.5]})
+    assert read_forecasts(frame.reset_index()).forecasters == ["ann", "bob"]
+    assert read_forecasts(frame.reset_index().reset_index()).forecasters == ["ann", "bob"]
+
+
+def test_a_column_most_of_whose_values_are_no_probabilities_is_no_forecaster(write: Any) -> None:
+    header, rows = "question_id,ann,volume,bob\n", "q1,0.5,1,0.25\nq2,1.5,120,0.5\nq3,0.5,-3,0.5\n"
+    table = read_forecasts(write(header + rows))
+    assert (table.forecasters, table.tally.ignored, table.tally.outside) == (["ann", "bob"], ("volume",), ("volume",))
+    assert summary_lines(table.rejected, table.tally)[1:] == [
+        "columns that were not used, because most of their values lie outside [0, 1]: volume.",
+        "forecasters: ann and bob.",
+    ]
+    assert table.rejected.counts == {"probability must lie in [0, 1]": 1}  # of ann
+    assert read_forecasts(write(header + "q1,50,99,25\nq2,5,100,7\n"), percent=True).forecasters[1] == "volume"
+    assert read_forecasts(write(header + "q1,50,990,25\nq2,5,101,7\n"), percent=True).tally.outside == ("volume",)
+    with pytest.raises(
+        InputError, match=r"forecaster ann\) is 50; if that is 50 %, .* \(3 of 3 answers cannot be used\)"
+    ):
+        read_forecasts(write(header + "q1,50,990,25\n"))  # which would leave none
+    lone = read_forecasts(write("question_id,ann,volume\nq1,0.5,100\n"))
+    assert (lone.forecasters, lone.tally.outside) == (["ann"], ("volume",))
 
 
 @pytest.mark.parametrize(
@@ -476,7 +602,7 @@ def test_of_a_wide_table_answers_are_counted_and_not_rows(write: Any) -> None:
     assert lines[0].startswith(
         "3 of 6 answers were left out: 2 because a row must have 3 fields (line 4 has 2, ...); 1 because"
     )
-    assert lines[1:] == ["1 answer has no probability."]
+    assert lines[1:] == ["1 answer has no probability.", "forecasters: ann and bob."]
     assert table.rows + table.rejected.total + table.tally.missing == table.tally.entries == 6
     with pytest.raises(InputError, match=r"\(3 of 6 answers cannot be used\)\.$"):
         read_forecasts(path, strict=True)
@@ -502,8 +628,16 @@ def test_rows_of_a_frame_are_counted_from_0_and_a_warning_tells_them(library: An
     ):
         pooled = aggregate_table(frame)
     assert type(pooled) is type(frame)
-    assert list(pooled["question_id"]) == ["1", "2"]
+    assert list(pooled["question_id"]) == [1, 2]
     assert list(pooled["forecasters"]) == [1, 0]
+
+
+@pytest.mark.parametrize("content", [b"", b"PARQ", f"{LONG}q1,ann,0.5\n".encode()])
+def test_a_parquet_file_that_is_none(write: Any, content: bytes) -> None:
+    with pytest.raises(
+        InputError, match=r"\.parquet' must be a Parquet file, as its name says; it does not begin as one: "
+    ):
+        read_forecasts(write(content, "forecasts.parquet"))
 
 
 def test_parquet_without_the_libraries(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -
 
 
 BAD = [
-    (["aggregate"], "Missing argument"),
+    (["aggregate"], "give some probabilities, or one file"),
     (["aggregate", "70", "60"], "report 1 must lie in [0, 1]; it is 70; for 70 % write 0.7."),
     (["aggregate", "0.7", "1.2"], "report 2 must lie in [0, 1]; it is 1.2; for 1.2 % write 0.012."),
     (["aggregate", "0.7", "100"], "report 2 must lie in [0, 1]; it is 100; for 100 % write 1."),

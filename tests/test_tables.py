@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import os
 import random
 import tempfile
+import threading
 import warnings
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +163,10 @@ def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: p
     np.testing.assert_array_equal(parted.answers, whole.answers)
     np.testing.assert_array_equal(parted.outcome, whole.outcome)
     assert (parted.questions, parted.rejected, parted.tally) == (whole.questions, whole.rejected, whole.tally)
-    assert np.isnan(whole.forecasts[whole.questions.index("q7")])
+    mixed = whole.questions.index("q7")
+    assert np.isnan(whole.outcome[mixed])
+    assert whole.forecasts[mixed] > 0
+    assert whole.tally.outcomes.counts == {"a question must have one outcome": 1}
     assert whole.tally.superseded > 400
     table = read_forecasts(many)
     assert table.cluster is not None
@@ -371,13 +377,32 @@ def test_a_day_is_a_day_whatever_it_comes_from(kind: str, tmp_path: Path) -> Non
         assert list(as_answers(read_forecasts(source, as_of=as_of))) == [("q", "a")]
 
 
-@given(st.lists(st.tuples(st.integers(-(10**9), 10**10), st.booleans()), min_size=1))
-def test_times_are_read_one_by_one_as_together(moments: list[tuple[int, bool]]) -> None:
-    written = [(datetime.fromtimestamp(second, UTC).isoformat(), zone) for second, zone in moments]
-    said = [text if zone else text.removesuffix("+00:00") for text, zone in written]
-    seconds = [second for second, _ in moments]
-    assert times(said).values.tolist() == seconds
-    assert times([*said, "soon"]).values[:-1].tolist() == seconds
+ZONES = [None, *(timezone(timedelta(minutes=minutes)) for minutes in (0, 120, -300, 345, -1439))]
+
+
+@given(st.lists(st.tuples(st.integers(-(10**9), 10**10), st.sampled_from(ZONES)), min_size=1), st.booleans())
+def test_times_are_read_one_by_one_as_together(moments: list[tuple[int, timezone | None]], gap: bool) -> None:
+    said = [
+        datetime.fromtimestamp(second, zone or UTC).isoformat(" ").removesuffix("" if zone else "+00:00")
+        for second, zone in moments
+    ]
+    said += ["NA", ""] if gap else []
+    seconds = [float(second) for second, _ in moments] + [np.nan] * (2 * gap)
+    together, apart = times(said), times([*said, "soon"])
+    np.testing.assert_array_equal(together.values, seconds)
+    np.testing.assert_array_equal(apart.values[:-1], seconds)
+    assert not together.wrong.any()
+    assert apart.wrong.tolist() == [False] * len(said) + [True]
+
+
+def test_no_times_at_all() -> None:
+    assert times([]).values.tolist() == []
+    assert np.isnan(times(["", "NA"]).values).all()
+
+
+def test_what_looks_like_a_zone_after_a_date_is_its_time() -> None:
+    assert times(["2024-01-01+01:00"]).values.tolist() == [1704070800]
+    assert times(["2024-01-01T00+01:00"]).values.tolist() == [1704063600]
 
 
 def test_outcomes_in_every_spelling(tmp_path: Path) -> None:
@@ -541,7 +566,7 @@ def test_answers_without_a_time_are_not_known_to_be_that_old(timed: Path, tmp_pa
     assert (early.tally.later, early.tally.untimed) == (2, 2)
     assert summary_lines(early.rejected, early.tally) == [
         "2 rows are later than the time that was asked for.",
-        "2 rows have no timestamp, which answers until the time that was asked for need.",
+        "2 rows have no timestamp, which as_of and half_life need.",
     ]
     assert ("q1", "eve") in as_answers(read_forecasts(timed))
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
@@ -558,12 +583,39 @@ def test_older_answers_count_less(timed: Path) -> None:
     assert weigh_by_age(weighted, half_life=2).weight == pytest.approx([0.25, 1, 1])
 
 
+def test_of_a_day_as_of_is_the_end(timed: Path) -> None:
+    timed.write_text(timed.read_text() + "q2,eve,0.9,2024-01-02T23:59:59.9Z,\nq2,dan,0.9,2024-01-03T00:00:00Z,\n")
+    for day in ("2024-01-02", " 20240102 ", "20240102.0", 20240102, "2024-W01-2", date(2024, 1, 2)):
+        early = as_answers(read_forecasts(timed, as_of=day))  # type: ignore[arg-type]
+        assert ("q2", "eve") in early, day
+        assert ("q2", "dan") not in early, day
+    for moment in ("2024-01-02T00:00:00", datetime(2024, 1, 2, tzinfo=UTC), 1704153600, "1704153600"):
+        assert ("q2", "eve") not in as_answers(read_forecasts(timed, as_of=moment)), moment
+
+
+@pytest.mark.parametrize("room", [row_store.ROOM, 1])
+def test_half_life_leaves_out_answers_without_a_time(timed: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_store, "ROOM", room)
+    without = aggregate_table(timed, "mean", half_life=2).forecasts
+    timed.write_text(timed.read_text() + "q1,eve,0.9,,1\nq3,eve,0.5,NA,\n")
+    pooled = aggregate_table(timed, "mean", half_life=2)
+    np.testing.assert_array_equal(pooled.forecasts, [*without, np.nan])
+    assert (pooled.answers.tolist(), pooled.tally.untimed) == ([2, 1, 0], 2)
+    table = read_forecasts(timed)
+    assert weigh_by_age(table, half_life=2).tally.untimed == 2
+    from_table = aggregate_table(table, "mean", half_life=2)
+    np.testing.assert_array_equal(from_table.forecasts, pooled.forecasts)
+    assert from_table.tally.untimed == 2
+    timed.write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
+    with pytest.raises(InputError, match=r"one answer; no answer has a timestamp, which half_life needs \(1 row\)\.$"):
+        aggregate_table(timed, half_life=2)
+    with pytest.raises(InputError, match=r"^half_life needs timestamps; no answer has one \(1 answer\)\.$"):
+        aggregate_table(read_forecasts(timed), half_life=2)
+
+
 def test_half_life_needs_times(timed: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^half_life must be a finite number, greater than 0; it is 0\.$"):
         aggregate_table(timed, half_life=0)
-    timed.write_text(timed.read_text() + "q3,eve,0.5,,\n")
-    with pytest.raises(InputError, match=r"for each answer; that of eve on q3 has none \(1 of 4\)\.$"):
-        aggregate_table(timed, half_life=1)
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
     with pytest.raises(InputError, match=r"^half_life needs a column timestamp; there is none\.$"):
         aggregate_table(tmp_path / "f.csv", half_life=1)
@@ -627,6 +679,26 @@ def test_what_is_written_can_be_read(tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Int32, pl.UInt8])
+def test_whole_numbers_come_back_as_whole_numbers(tmp_path: Path, kind: Any) -> None:
+    frame = pl.DataFrame({"question_id": [7, 7, 3], "forecaster_id": list("aba"), "probability": [0.5, 0.5, 0.25]})
+    frame = frame.with_columns(pl.col("question_id").cast(kind))
+    joined = frame.join(aggregate_table(frame), on="question_id")
+    assert joined["forecast"].to_list() == [0.5, 0.5, 0.25]
+    assert frame.to_pandas().merge(aggregate_table(frame.to_pandas())).shape == (3, 5)
+    assert aggregate_table(frame.to_arrow()).schema.field("question_id").type == frame.to_arrow()["question_id"].type
+    frame.write_parquet(tmp_path / "f.parquet")
+    pooled = aggregate_table(tmp_path / "f.parquet")
+    pooled.write(tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet").schema["question_id"] == kind
+    pooled.write(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().splitlines()[1:] == ["7,0.5,2", "3,0.25,1"]
+    assert aggregate_table(read_forecasts(frame)).columns()["question_id"] == [7, 3]
+    with pytest.warns(RowsLeftOutWarning, match="question_id must not be empty"):
+        gap = aggregate_table(pl.DataFrame({"question": [7, None], "user": ["a", "b"], "p": [0.5, 0.5]}))
+    assert gap["question_id"].to_list() == [7]
+
+
 def test_a_library_that_is_none() -> None:
     pooled = aggregate_table(read_forecasts(long_frame({("a", "x"): 0.5})))
     with pytest.raises(InputError, match=r"^a data frame of 'excel' cannot be made"):
@@ -645,6 +717,8 @@ def robustpool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
     Path("f.csv").write_text(
         "question_id,forecaster_id,probability,outcome\nq1,a,0.7,1\nq1,b,0.6,1\nq2,a,1.5,0\nq2,b,0.2,0\n"
     )
+
+    Path("folder").mkdir()
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["robustpool", *arguments])
@@ -725,6 +799,13 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         (["f.csv", "--half-life", "3"], "half_life needs a column timestamp; there is none."),
         (["f.csv", "--rule", "magic"], "rule must be one of minimax, mean,"),
         (["f.csv", "--layout", "tall"], "layout must be one of auto, long, wide; it is 'tall'."),
+        (["."], "'.' cannot be read: it is a folder."),
+        (["folder"], "'folder' cannot be read: it is a folder."),
+        (["./0.6"], "the file '0.6' does not exist."),
+        (["none/f"], "the file 'none/f' does not exist."),
+        ([], "aggregate needs something to combine; give some probabilities, or one file: `robustpool aggregate 0.7"),
+        (["0.5", "0_1"], "report 2 must be a number; it is '0_1'."),
+        (["0.5", "1_0/20"], "report 2 must be a number; it is '1_0/20'."),
         (["0.7", "0.6", "--percent"], "--percent goes with a file; '0.7' is none."),
         (["0.7", "0.6", "-o", "out.csv"], "--out goes with a file; '0.7' is none."),
         (["0.7", "--half-life", "3"], "--half-life goes with a file; '0.7' is none."),
@@ -735,6 +816,100 @@ def test_wrong_commands(robustpool: Any, arguments: list[str], sentence: str) ->
     assert (status, printed) == (2, "")
     assert sentence in said
     assert said.count("\n") == 1
+
+
+WIDE = "question_id,index,ann,bob,volume\nq1,0,0.7,0.6,30\nq2,1,0.2,0.1,500\n"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "fifo"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_what_can_be_read_only_once(robustpool: Any, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+    frame = pd.DataFrame({"question_id": ["q1", "q1"], "forecaster_id": ["a", "b"], "probability": [0.7, 0.6]})
+    if kind == "parquet":
+        frame.to_parquet("piped")
+    else:
+        frame.to_csv("piped", index=False, compression="gzip" if kind.endswith("gz") else None)
+    monkeypatch.setattr(tempfile, "tempdir", "folder")
+    with piped(Path("piped").read_bytes(), name):
+        status, printed, said = robustpool("aggregate", name, "--rule", "mean", "-o", "-")
+    assert (status, said) == (0, "")
+    assert printed == "question_id,forecast,forecasters\nq1,0.6499999999999999,2\n"
+    assert not list(Path("folder").iterdir())
+    with piped(b"PK\x03\x04", name):
+        status, printed, said = robustpool("compare", name)
+    assert (status, printed) == (2, "")
+    assert said.startswith(f"robustpool: '{name}' must be a CSV or Parquet file; it is a workbook")
+
+
+@contextmanager
+def piped(content: bytes, name: str) -> Iterator[None]:
+    """What can be read once under this name: standard input, or a pipe of its own."""
+    if name == "fifo":
+        if not Path(name).exists():
+            os.mkfifo(name)
+        writer = threading.Thread(target=lambda: Path(name).write_bytes(content))
+        writer.start()
+        yield
+        writer.join()
+        return
+    kept = os.dup(0)
+    end, start = os.pipe()
+    os.write(start, content)
+    os.close(start)
+    os.dup2(end, 0)
+    os.close(end)
+    try:
+        with pytest.MonkeyPatch.context() as patch, open(0, "rb", closefd=False) as stream:
+            patch.setattr("sys.stdin", io.TextIOWrapper(stream))
+            yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
+def test_a_temporary_folder_for_input_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(
+        InputError, match=r"^'-' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file"
+    ):
+        read_forecasts("-")
+
+
+def test_a_number_is_a_number_and_a_path_is_a_file(robustpool: Any) -> None:
+    Path("0.7").write_text("question_id,forecaster_id,probability\nq1,a,0.5\n")
+    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
+    assert robustpool("aggregate", ".7", ".6")[1] == "0.66077\n"
+    assert robustpool("aggregate", "./0.7")[1] == "question_id,forecast,forecasters\nq1,0.5,1\n"
+    assert robustpool("aggregate", str(Path("0.7").absolute()))[0] == 0
+
+
+def test_of_a_wide_table_the_forecasters_are_told(robustpool: Any) -> None:
+    Path("wide.csv").write_text(WIDE)
+    status, printed, said = robustpool("aggregate", "wide.csv", "--rule", "mean", "-o", "-")
+    assert (status, printed.splitlines()[1]) == (0, "q1,0.6499999999999999,2")
+    assert said.splitlines() == [
+        "robustpool: columns that were not used: index.",
+        "robustpool: columns that were not used, because most of their values lie outside [0, 1]: volume.",
+        "robustpool: forecasters: ann and bob.",
+    ]
+    header, row = ",".join(f"f{i}" for i in range(7)), ",".join(["0.5"] * 7)
+    Path("wide.csv").write_text(f"question_id,{header}\nq1,{row}\n")
+    assert robustpool("aggregate", "wide.csv")[2] == "robustpool: forecasters: f0, f1, f2, f3 and 3 more.\n"
+
+
+def test_an_outcome_that_is_not_used_is_told_and_compare_leaves_the_question_out(robustpool: Any) -> None:
+    rows = [f"q{i},{who},0.{i % 8 + 1},{i % 2}" for i in range(40) for who in "ab"]
+    rows += ["q40,a,0.5,annulled", "q41,a,0.5,0", "q41,b,0.5,1"]
+    Path("f.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
+    status, printed, said = robustpool("aggregate", "f.csv", "--rule", "mean", "--json")
+    assert status == 0
+    assert "robustpool: 2 outcomes were not used: 1 because outcome must be" in said
+    data = json.loads(printed)
+    assert (data["outcomes_not_used"]["total"], data["rejected"]["total"], data["answers"]) == (2, 0, 83)
+    assert [(each["forecast"], each["outcome"]) for each in data["forecasts"][40:]] == [(0.5, None), (0.5, None)]
+    _, printed, said = robustpool("compare", "f.csv", "--json", "--rule", "mean", "--draws", "100")
+    assert json.loads(printed)["left_out"] == 2
+    assert "2 outcomes were not used" in said
 
 
 def test_progress_is_told_by_the_bytes_that_were_read(robustpool: Any, monkeypatch: pytest.MonkeyPatch) -> None:

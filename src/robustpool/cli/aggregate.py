@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer looks at the types)
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,9 +15,12 @@ from .render import JsonFlag, show
 
 def aggregate(
     reports: Annotated[
-        list[str],
-        typer.Argument(help="The forecasters' probabilities, such as 0.7 0.6, or one file.", show_default=False),
-    ],
+        list[str] | None,
+        typer.Argument(
+            help="The forecasters' probabilities, such as 0.7 0.6, or one file; - is standard input.",
+            show_default=False,
+        ),
+    ] = None,
     rule: Annotated[
         str, typer.Option("--rule", "-r", help="A rule (see `robustpool rules`) or a design file.")
     ] = "minimax",
@@ -31,7 +34,12 @@ def aggregate(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="With a file: where the forecasts go, .csv or .parquet.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help="With a file: where the forecasts go, .csv or .parquet, or - for standard output.",
+            show_default=False,
+        ),
     ] = None,
     percent: Annotated[bool, typer.Option("--percent", help="With a file: its probabilities are percentages.")] = False,
     strict: Annotated[
@@ -52,11 +60,18 @@ def aggregate(
     half_life: Annotated[
         float | None,
         typer.Option(
-            metavar="DAYS", help="With a file: an answer DAYS older than the newest counts half.", show_default=False
+            metavar="DAYS",
+            help="With a file: an answer DAYS older than the newest counts half; one without a timestamp is left out.",
+            show_default=False,
         ),
     ] = None,
     as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With a file: only answers until then.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="With a file: only answers until then; a date without a time includes its day, in UTC.",
+            show_default=False,
+        ),
     ] = None,
     recalibrate: Annotated[
         str | None,
@@ -92,10 +107,24 @@ def aggregate(
       robustpool aggregate forecasts.csv -o pooled.csv
       robustpool aggregate forecasts.csv --percent --column probability=p --half-life 30 -o pooled.parquet
     """
+    if not reports:
+        raise InputError(
+            "aggregate needs something to combine; give some probabilities, or one file: "
+            "`robustpool aggregate 0.7 0.6` or `robustpool aggregate forecasts.csv`."
+        )
     options = FileOptions(
-        out, percent, strict, layout, format, column or [], half_life, as_of, recalibrate, per_forecaster
+        None if out == Path("-") else out,
+        percent,
+        strict,
+        layout,
+        format,
+        column or [],
+        half_life,
+        as_of,
+        recalibrate,
+        per_forecaster,
     )
-    if any(map(looks_like_file, reports)):
+    if any(map(looks_like_file, reports)) or (len(reports) == 1 and Path(reports[0]).is_dir()):
         if explain or prior_range is not None:
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
         data, lines = pooled_file(only_file(reports), rule, clip, options, as_json=as_json)

@@ -45,19 +45,25 @@ class FileOptions:
 
 
 def looks_like_file(text: str) -> bool:
-    """Whether an argument is meant as a file and not as a number.
+    """Whether an argument is meant as a file and not as a number; ``-`` is standard input.
 
-    >>> looks_like_file("forecasts.csv"), looks_like_file("0.7"), looks_like_file("1/3")
-    (True, False, False)
+    What can be read as a number is one, whichever files lie in the folder: a file 0.7 is ./0.7.
+
+    >>> looks_like_file("forecasts.csv"), looks_like_file("./0.7"), looks_like_file("0.7"), looks_like_file("1/3")
+    (True, True, False, False)
     """
-    return Path(text).suffix.lower() in SUFFIXES or (not NUMERALS.issuperset(text) and Path(text).is_file())
+    path = Path(text)
+    if text in ("-", ".", "..") or text.startswith(("/", "./", "../")) or path.suffix.lower() in SUFFIXES:
+        return True
+    path_like = "/" in text and not text[:1].isdigit()
+    return not NUMERALS.issuperset(text) and (path_like or (path.exists() and not path.is_dir()))
 
 
 def only_file(arguments: list[str]) -> str:
     """The file, if it is the only argument."""
     if len(arguments) == 1:
         return arguments[0]
-    other = next((text for text in arguments if text.startswith("-")), None)
+    other = next((text for text in arguments if text.startswith("-") and text != "-"), None)
     if other is not None:
         raise InputError(f"there is no option {other!r}; `robustpool aggregate --help` lists them.")
     raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(arguments)!r}.")
@@ -129,6 +135,7 @@ def _data(pooled: PooledTable, rule: str, out: Path | None) -> dict[str, Any]:
         "answers": int(pooled.answers.sum()),
         "forecasters": pooled.forecasters,
         "rejected": rejected_data(pooled.rejected),
+        "outcomes_not_used": rejected_data(tally.outcomes),
         **tally.aside,
         "contradictions": pooled.contradictions,
         "unfit": pooled.unfit,

@@ -61,7 +61,7 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
             as_json = True
         elif word in ("--rule", "-r"):
             rule = next(rest, "")
-        elif word[:1] in "0123456789." and NUMERALS.issuperset(word):
+        elif word.removeprefix(".")[:1].isdigit() and NUMERALS.issuperset(word):
             reports.append(word)
         else:
             return None
@@ -136,17 +136,24 @@ def _report(place: int, text: str) -> float:
     """A number, or a fraction such as 1/3."""
     above, slash, below = text.partition("/")
     try:
-        number = float(above) / float(below) if slash else float(text)
+        number = _number(above) / _number(below) if slash else _number(text)
     except (ValueError, ZeroDivisionError):
         hint = _hint(text)
         raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
     return number
 
 
+def _number(text: str) -> float:
+    """A number; Python alone would read 0_1 as 1."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
 def _hint(text: str) -> str:
     for wrong, right in (("%", ""), (",", ".")):
         try:
-            number = float(text.replace(wrong, right))
+            number = _number(text.replace(wrong, right))
         except ValueError:
             continue
         if wrong in text:

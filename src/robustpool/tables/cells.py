@@ -67,15 +67,15 @@ def _hint(entry: Any, *, percent: bool = False) -> str:
     """What somebody probably meant."""
     if isinstance(entry, str):
         text = entry.strip()
-        if text.endswith("%"):
-            return _percent_hint(text[:-1])
         try:
+            if text.endswith("%"):
+                return f"; {_instead(number(text[:-1].replace(',', '.')))}"
             return f"; write {number(text.replace(',', '.')):g}"
         except ValueError:
             return ""
     number_like = isinstance(entry, float) and not percent and 2 <= entry <= 100
-    return _percent_hint(f"{entry:g}") if number_like else ""
+    return f"; if that is {entry:g} %, {_instead(entry)}" if number_like else ""
 
 
-def _percent_hint(text: str) -> str:
-    return f"; if that is {text.strip()} %, pass --percent (percent=True)"
+def _instead(percentage: float) -> str:
+    return f"write {percentage / 100:g}, or pass --percent (percent=True) if all are in per cent"

@@ -1,4 +1,4 @@
-"""A CSV file as batches of columns: the standard csv module, and a shortcut for blocks without quotes."""
+"""A CSV file as batches of columns: the standard csv module, and a shortcut for blocks in which quotes hide nothing."""
 
 from __future__ import annotations
 
@@ -71,15 +71,16 @@ class CsvSource:
         raise InputError(f"{str(self._path)!r} must have a line with the names of the columns; it is empty.")
 
     def _split(self, block: TextBlock) -> Batch | None:
-        """The columns of a block without quotes in which every row has as many fields as the header; else None.
+        """The columns of a block in which quotes hide nothing and every row has as many fields as the header; else None.
 
         Cut at the delimiters and at the ends of lines, which stay as fields of their own, it is one flat list with
         period ``width + 1``.
         """
-        if '"' in block.text:
-            return None
         mark, width, rows = self.delimiter, len(self.names), block.text.count("\n")
-        flat = block.text.replace("\n", f"{mark}\n{mark}").split(mark)
+        text = without_quotes(block.text, mark)
+        if text is None:
+            return None
+        flat = text.replace("\n", f"{mark}\n{mark}").split(mark)
         if len(flat) != rows * (width + 1) + 1 or flat[width :: width + 1] != ["\n"] * rows:
             return None
         flat.pop()  # what stands after the last end of a line: nothing
@@ -117,6 +118,28 @@ class CsvSource:
     def _reject(self, rule: str, said: str, began: int, ended: int) -> None:
         quoted = f" with what is quoted up to line {ended}" if ended > began else ""
         self._log.reject_line(rule, began, f"{said}{quoted}", count=ended - began + 1)
+
+
+def without_quotes(text: str, mark: str) -> str | None:
+    """Whole lines without their quotes, if none of these hides a mark, a line end or a quote; else None.
+
+    Odd quotes open and even ones close. If no mark or line end stands between, only a quote that opens can come right after
+    one of these; where all that open do, each begins a field, and the csv module would just drop it and the one that closes.
+
+    >>> without_quotes('"q1",ann,""\\n', ",")
+    'q1,ann,\\n'
+    >>> without_quotes('"a,b",1\\n', ","), without_quotes('"a ""b"" c",1\\n', ","), without_quotes('a "b",1\\n', ",")
+    (None, None, None)
+    """
+    if '"' not in text:
+        return text
+    parts = text.split('"')
+    held, quotes = parts[1::2], len(parts) - 1
+    inside = "".join(held)
+    if quotes % 2 or mark in inside or "\n" in inside or max(map(len, held)) > csv.field_size_limit():
+        return None
+    opening = text.startswith('"') + text.count(f'{mark}"') + text.count('\n"')
+    return "".join(parts) if opening == quotes // 2 else None
 
 
 class _Lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ BESIDE = ("question_id", "outcome", "cluster")
 NOT_ASKED = ("timestamp", "weight")
 """What columns of a wide table may be that are no forecasters either, and that cannot be used there."""
 
+NO_FORECASTER = re.compile(r"index|level_\d+|unnamed_\d+|forecasts?|forecasters?")
+"""Columns of numbers that count rows, as pandas names them, or that are our own output."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -37,6 +41,7 @@ class Plan:
     forecasters: tuple[int, ...] = ()  # of a wide table: the columns of the forecasters
     extras: Mapping[str, int] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()  # of a wide table: columns of numbers most of which are no probabilities
 
     @property
     def wide(self) -> bool:
@@ -51,6 +56,7 @@ def make_plan(
     layout: str = "auto",
     format: str = "auto",
     columns: Mapping[str, str] | None = None,
+    percent: bool = False,
 ) -> Plan:
     """Decide what the columns are; ``first_rows`` are some of the rows, by columns."""
     choice("layout", layout, LAYOUTS)
@@ -60,12 +66,14 @@ def make_plan(
     said = _said(header, columns or {})
     known = told_format(header) if format == "auto" else FORMATS[format]
     if layout == "wide":
-        return _wide(header, first_rows, said)
+        return _wide(header, first_rows, said, percent=percent)
     if layout == "auto" and known is OURS and not said.keys() & {"forecaster_id", "probability"}:
         found = _found(header, OURS, said, ambiguous_is_error=False)
         if not all(role in found for role in ("forecaster_id", "probability")):
-            wide = _wide(header, first_rows, said)
-            if len(wide.forecasters) > 1 and not {"forecaster_id", "probability"} & set(map(plain, header)):
+            wide = _wide(header, first_rows, said, percent=percent)
+            if len(wide.forecasters) + len(wide.outside) > 1 and not {"forecaster_id", "probability"} & set(
+                map(plain, header)
+            ):
                 return wide
     return _long(header, known, said)
 
@@ -89,8 +97,11 @@ def _long(header: list[str], known: Format, said: dict[str, int]) -> Plan:
     return Plan(known, question, roles, extras=extras, ignored=ignored)
 
 
-def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int]) -> Plan:
-    """A column of the question, else the first, names the question; every column of numbers without a role is a forecaster."""
+def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int], *, percent: bool) -> Plan:
+    """A column of the question, else the first, names the question; every column of probabilities without a role is a forecaster.
+
+    If no column is one for the most part, every column of numbers is: its rows are rejected then, and that says why.
+    """
     beside = [*BESIDE, *NOT_ASKED]
     roles = _found(header, OURS, {role: place for role, place in said.items() if role in beside}, only=BESIDE)
     if "question_id" not in roles:
@@ -105,7 +116,8 @@ def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int]) 
     taken |= {i for i, name in enumerate(header) if OUR_NAMES.get(plain(name)) in beside}
     roles = {role: place for role, place in roles.items() if role in BESIDE}
     free = [i for i in range(len(header)) if i not in taken and header[i]]
-    forecasters = tuple(i for i in free if _numeric(first_rows[i]))
+    numeric = [i for i in free if _numeric(first_rows[i]) and not NO_FORECASTER.fullmatch(plain(header[i]))]
+    forecasters = tuple(i for i in numeric if _in_range(first_rows[i], 100 if percent else 1)) or tuple(numeric)
     if not forecasters:
         raise InputError(
             "a long table needs the columns question_id, forecaster_id, probability, a wide one a column of numbers for "
@@ -113,7 +125,8 @@ def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int]) 
         )
     used = {question, *roles.values(), *forecasters}
     ignored = tuple(name for i, name in enumerate(header) if i not in used and name)
-    return Plan(OURS, (question,), roles, forecasters, ignored=ignored)
+    outside = tuple(header[i] for i in numeric if i not in forecasters)
+    return Plan(OURS, (question,), roles, forecasters, ignored=ignored, outside=outside)
 
 
 def _found(
@@ -193,3 +206,10 @@ def _numeric(column: Cells) -> bool:
         return False
     found = numbers(column, percent_signs=True)
     return bool(np.count_nonzero(~np.isnan(found.values)) >= np.count_nonzero(found.wrong))
+
+
+def _in_range(column: Cells, high: float) -> bool:
+    """Whether at least half of the numbers of a column lie in [0, high]; per cent signs do not matter."""
+    values = numbers(column, percent_signs=True).values
+    given = values[~np.isnan(values)]
+    return bool(2 * np.count_nonzero((given >= 0) & (given <= high)) >= len(given))

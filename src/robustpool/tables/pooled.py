@@ -15,15 +15,13 @@ from ..errors import InputError
 from ..files import write_whole
 from .frames import NO_PARQUET
 from .records import Rejections, Tally
+from .sources import PARQUET_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..aggregators.rows import FloatArray
     from .records import IntArray
-
-
-PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +42,12 @@ class PooledTable:
     tally: Tally = field(default_factory=Tally)
     contradictions: int = 0  # questions with both a 0 and a 1
     unfit: int = 0  # questions with another number of answers than the rule is for
+    question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, None for NaN; with the outcomes, if any is known."""
         columns: dict[str, list[Any]] = {
-            "question_id": list(self.questions),
+            "question_id": list(self.questions) if self.question_type is None else list(map(int, self.questions)),
             "forecast": _with_none(self.forecasts),
             "forecasters": self.answers.tolist(),
         }
@@ -66,9 +65,16 @@ class PooledTable:
         import narwhals as nw
 
         try:
-            return nw.from_dict(self.columns(), backend=backend).to_native()  # type: ignore[arg-type]
+            return nw.from_dict(self._typed_columns(), backend=backend).to_native()  # type: ignore[arg-type]
         except (ImportError, ValueError, AttributeError) as error:
             raise InputError(f"a data frame of {backend!r} cannot be made ({error}).") from None
+
+    def _typed_columns(self) -> dict[str, Any]:
+        """The columns of a data frame: questions that had whole numbers have them again, so that frames can be joined."""
+        columns: dict[str, Any] = self.columns()
+        if self.question_type is not None:
+            columns["question_id"] = np.array(columns["question_id"], dtype=self.question_type)
+        return columns
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv)."""
@@ -119,6 +125,6 @@ def _parquet_writer(table: PooledTable) -> Any:
     try:
         import polars as pl
 
-        return pl.DataFrame(table.columns()).write_parquet
+        return pl.DataFrame(table._typed_columns()).write_parquet
     except ImportError:
         raise InputError(NO_PARQUET) from None

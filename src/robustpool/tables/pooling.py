@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,7 @@ def aggregate_table(
         As in `aggregate`. Weights of the table are used; a rule that has no use for them refuses the table.
     half_life
         Older answers count less: 2^(-age / half_life), the age in days before the newest answer to the question.
+        Answers without a timestamp are left out.
     layout, format, columns, percent, strict, as_of, progress
         How the source is read, as in `read_forecasts`.
 
@@ -85,15 +87,19 @@ def aggregate_table(
     if isinstance(source, ForecastTable):
         check_unread(how)
         pool.add(Part(source, 0, 1))
-        return pool.done(source.rejected, source.tally, stacklevel=3)
+        if pool.untimed and not pool.answered:
+            raise InputError(f"half_life needs timestamps; no answer has one ({counted(source.rows, 'answer')}).")
+        tally = replace(source.tally, untimed=source.tally.untimed + pool.untimed)
+        return pool.done(source.rejected, tally, stacklevel=3)
     frame = None if is_path(source) else native_frame(source)
     with filled_store(source if frame is None else frame, how, room=row_store.ROOM) as store:
         for part in store.parts(moment(as_of)):
             pool.add(part)
+        store.count(untimed=pool.untimed)
         rejected, tally = closing(store, how, answers=pool.answered)
     result = pool.done(rejected, tally, stacklevel=3)
-    if rejected.total:
-        warnings.warn(summary_lines(rejected, tally)[0], RowsLeftOutWarning, stacklevel=2)
+    for line in summary_lines(rejected, tally)[: (rejected.total > 0) + (tally.outcomes.total > 0)]:
+        warnings.warn(line, RowsLeftOutWarning, stacklevel=2)
     return result if frame is None else result.frame(frame.implementation)
 
 
@@ -108,11 +114,14 @@ class Pool:
         self._parts: list[tuple[slice, PooledTable]] = []  # with the places of its questions among all
         self._at_odds: list[str] = []  # questions with both a 0 and a 1
         self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
-        self.answered = 0
+        self._question_type: np.dtype[Any] | None = None
+        self.answered = self.untimed = 0
 
     def add(self, part: Part) -> None:
         """Combine the answers of a table."""
         table = part.table if self._half_life is None else weigh_by_age(part.table, self._half_life)
+        self.untimed += part.table.rows - table.rows
+        self._question_type = table.question_type
         forecasts = np.full(len(table.questions), np.nan)
         for group in table.groups():
             count = group.reports.shape[1]
@@ -138,7 +147,8 @@ class Pool:
         self._warn(questions, int(np.count_nonzero(answers)), stacklevel + 1)
         forecasters = self._parts[0][1].forecasters
         odd, unfit = len(self._at_odds), len(self._unfit)
-        return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit)
+        kind = self._question_type
+        return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind)
 
     def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
         if self._unfit:

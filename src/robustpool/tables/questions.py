@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .codes import Codes
+from .rejecting import RejectionLog
 from .values import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..aggregators.rows import BoolArray, FloatArray
-    from .records import IntArray
+    from .records import IntArray, Rejections
 
 
 class Refusal(NamedTuple):
-    """Why no row of a question is taken."""
+    """Why no row of a question is taken, or no outcome."""
 
     rule: str
     line: int
@@ -60,17 +61,47 @@ class Questions:
         self.clusters = Codes()
         self.outcome, self.cluster = Fact(), Fact()
         self.refused: dict[int, Refusal] = {}
+        self.doubtful: dict[int, Refusal] = {}  # why the outcome of a question is not taken, though its answers are
 
-    def learn(
-        self, fact: Fact, rule: str, questions: IntArray, values: FloatArray, lines: IntArray, place: str
+    def learn_outcomes(self, rule: str, questions: IntArray, values: FloatArray, lines: IntArray, place: str) -> None:
+        """Take in the outcomes that rows say; where two of them differ, neither is taken."""
+        self._learn(self.outcome, self.doubtful, rule, questions, values, lines, place)
+
+    def learn_clusters(self, rule: str, questions: IntArray, values: FloatArray, lines: IntArray, place: str) -> None:
+        """Take in the clusters that rows say; refuse the questions of which two rows say different ones."""
+        self._learn(self.cluster, self.refused, rule, questions, values, lines, place)
+
+    def doubt(self, questions: IntArray, rule: str, lines: IntArray, says: Callable[[int], str]) -> None:
+        """Take no outcome of these questions; ``says(i)`` is what row i of them says."""
+        _, first = np.unique(questions, return_index=True)
+        for i in first.tolist():
+            question, line = int(questions[i]), int(lines[i])
+            self.doubtful.setdefault(question, Refusal(rule, line, says(i)))
+
+    def unused_outcomes(self, place: str) -> Rejections:
+        """Which questions are taken without the outcome that some row says, and why."""
+        log = RejectionLog(place)
+        for question, why in sorted(self.doubtful.items(), key=lambda item: item[1].line):
+            if question not in self.refused:
+                log.reject(why.rule, [why.line], lambda _, says=why.says: says)  # type: ignore[misc]
+        return log.done()
+
+    def _learn(
+        self,
+        fact: Fact,
+        doubts: dict[int, Refusal],
+        rule: str,
+        questions: IntArray,
+        values: FloatArray,
+        lines: IntArray,
+        place: str,
     ) -> None:
-        """Take in what rows say of their questions; refuse those of which two rows say different things."""
         odd = fact.learn(questions, values, lines)
         for question, line in _first_lines(questions[odd], lines[odd]):
             says = (
                 f"(question {named(self.codes.names[question])}) says another thing than {place} {fact.lines[question]}"
             )
-            self.refused.setdefault(question, Refusal(rule, line, says))
+            doubts.setdefault(question, Refusal(rule, line, says))
 
     def refuse(self, questions: IntArray, rule: str, lines: IntArray, says: str) -> None:
         """Take no row of these questions."""

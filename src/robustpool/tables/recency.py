@@ -11,6 +11,7 @@ from ..checks import frozen, number
 from ..errors import InputError
 
 if TYPE_CHECKING:
+    from ..aggregators.rows import BoolArray
     from .records import ForecastTable
 
 DAY = 86_400.0
@@ -23,6 +24,8 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 def weigh_by_age(table: ForecastTable, half_life: float) -> ForecastTable:
     """Multiply the weight of each answer by 2^(-age / half_life), the age in days before the question's newest answer.
 
+    Answers without a timestamp are left out, and counted as `Tally.untimed`.
+
     >>> from robustpool.tables.records import ForecastTable
     >>> table = ForecastTable(
     ...     questions=["rain"], forecasters=["ann", "bob"], question=np.array([0, 0]), forecaster=np.array([0, 1]),
@@ -34,17 +37,22 @@ def weigh_by_age(table: ForecastTable, half_life: float) -> ForecastTable:
     days = number("half_life", half_life, above=0)
     if table.timestamp is None:
         raise InputError("half_life needs a column timestamp; there is none.")
-    absent = np.isnan(table.timestamp)
-    if absent.any():
-        row = int(np.argmax(absent))
-        whose = f"{table.forecasters[table.forecaster[row]]} on {table.questions[table.question[row]]}"
-        raise InputError(
-            f"half_life needs a timestamp for each answer; that of {whose} has none ({absent.sum():,} of {table.rows:,})."
-        )
+    table = _timed(table, ~np.isnan(table.timestamp))
     newest = np.full(len(table.questions), -np.inf)
-    np.maximum.at(newest, table.question, table.timestamp)
-    age = (newest[table.question] - table.timestamp) / DAY
+    time = np.asarray(table.timestamp)
+    np.maximum.at(newest, table.question, time)
+    age = (newest[table.question] - time) / DAY
     weight = np.exp2(-age / days)
     if table.weight is not None:
         weight *= table.weight
     return replace(table, weight=frozen(np.maximum(weight, SMALLEST, out=weight)))
+
+
+def _timed(table: ForecastTable, there: BoolArray) -> ForecastTable:
+    """The answers that have a timestamp."""
+    if there.all():
+        return table
+    untimed = table.tally.untimed + int(np.count_nonzero(~there))
+    columns = ("question", "forecaster", "probability", "weight", "timestamp")
+    kept = {name: column[there] for name in columns if (column := getattr(table, name)) is not None}
+    return replace(table, tally=replace(table.tally, untimed=untimed), **kept)

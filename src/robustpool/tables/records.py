@@ -71,6 +71,12 @@ class Tally:
     untimed: int = 0  # without a timestamp, where answers until some time were asked for
     complements: int = 0  # of formats with a row for each option: the probability of no, beside that of yes
     ignored: tuple[str, ...] = ()  # columns that were not used
+    outside: tuple[str, ...] = ()  # those of them (wide) that have numbers, most of which are no probabilities
+    forecasters: tuple[str, ...] = ()  # of a wide source: the columns that were taken as forecasters
+    percentages: int = 0  # probabilities that were given in per cent
+    small: int = 0  # those of them that are at most 1 per cent
+    fraction: float | None = None  # the first of them that is between 0 and 1, as it was given
+    outcomes: Rejections = field(default_factory=Rejections)  # why questions have no outcome that seem to have one
 
     @property
     def aside(self) -> dict[str, int]:
@@ -110,6 +116,7 @@ class ForecastTable:
     cluster: IntArray | None = None  # (questions,): questions of one cluster are not independent of each other
     rejected: Rejections = field(default_factory=Rejections)
     tally: Tally = field(default_factory=Tally)
+    question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
     offsets: IntArray = field(init=False, repr=False)  # (questions + 1,)
 
     def __post_init__(self) -> None:

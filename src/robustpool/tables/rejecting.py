@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..wording import counted
+from ..wording import counted, listed
 from .records import Rejection, Rejections
+from .values import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ ASIDES = {
     "replaced": ("was", "were", "replaced by a later row of the source"),
     "superseded": ("is", "are", "superseded by a later answer"),
     "later": ("is", "are", "later than the time that was asked for"),
-    "untimed": ("has", "have", "no timestamp, which answers until the time that was asked for need"),
+    "untimed": ("has", "have", "no timestamp, which as_of and half_life need"),
     "complements": ("is", "are", "the probability of no, beside that of yes"),
 }
 """Sentences on what is no answer of the table without being wrong, by its name in `Tally.aside`: verbs and the rest."""
@@ -93,7 +94,7 @@ class Checked:
 
     def __init__(self, log: RejectionLog, lines: IntArray, where: Callable[[int], str]) -> None:
         """All rows are good; ``where(i)`` says whose answer to which question row i is."""
-        self._log, self._where = log, where
+        self._log, self.where = log, where
         self.lines = lines
         self.good = np.ones(len(lines), np.bool_)
 
@@ -103,7 +104,7 @@ class Checked:
         if len(rows):
             self.good[rows] = False
             self._log.reject(
-                rule, self.lines[rows], lambda i: f"{self._where(rows[i])}{says(rows[i])}", count=entries * len(rows)
+                rule, self.lines[rows], lambda i: f"{self.where(rows[i])}{says(rows[i])}", count=entries * len(rows)
             )
 
 
@@ -119,16 +120,40 @@ def summary_lines(rejected: Rejections, tally: Tally) -> list[str]:
     lines = []
     if rejected.total:
         was = "was" if rejected.total == 1 else "were"
-        by_size = sorted(rejected.counts.items(), key=lambda item: -item[1])
-        reasons = "; ".join(_because(rule, count, rejected) for rule, count in by_size)
-        lines.append(f"{rejected.total:,} of {counted(tally.entries, tally.entry)} {was} left out: {reasons}.")
+        lines.append(
+            f"{rejected.total:,} of {counted(tally.entries, tally.entry)} {was} left out: {_reasons(rejected)}."
+        )
+    if tally.outcomes.total:
+        which = (
+            "the outcome of 1 question was" if tally.outcomes.total == 1 else f"{tally.outcomes.total:,} outcomes were"
+        )
+        lines.append(f"{which} not used: {_reasons(tally.outcomes)}.")
+    if tally.fraction is not None and 2 * tally.small > tally.percentages:
+        share = 100 * tally.small // tally.percentages
+        lines.append(
+            f"warning: with --percent (percent=True) {tally.fraction:g} is the probability {tally.fraction / 100:g}; "
+            f"{share} % of the values are at most 1: are they fractions?"
+        )
     for name, number in tally.aside.items():
         if number:
             one, many, what = ASIDES[name]
             lines.append(f"{counted(number, tally.entry)} {one if number == 1 else many} {what}.")
-    if tally.ignored:
-        lines.append(f"columns that were not used: {', '.join(tally.ignored)}.")
+    other = [name for name in tally.ignored if name not in tally.outside]
+    if other:
+        lines.append(f"columns that were not used: {', '.join(other)}.")
+    if tally.outside:
+        interval = "[0, 100]" if tally.percentages else "[0, 1]"
+        lines.append(
+            f"columns that were not used, because most of their values lie outside {interval}: {', '.join(tally.outside)}."
+        )
+    if tally.forecasters:
+        lines.append(f"forecasters: {listed(list(map(named, tally.forecasters)))}.")
     return lines
+
+
+def _reasons(rejected: Rejections) -> str:
+    by_size = sorted(rejected.counts.items(), key=lambda item: -item[1])
+    return "; ".join(_because(rule, count, rejected) for rule, count in by_size)
 
 
 def _because(rule: str, count: int, rejected: Rejections) -> str:

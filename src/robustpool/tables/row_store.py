@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class RowStore:
         """An empty store; without ``room`` everything stays in memory."""
         self.questions, self.forecasters = Questions(), Codes()
         self.log, self.tally = log, Tally()
+        self.question_type: np.dtype[Any] | None = None  # of the names in the source, if they are whole numbers
         self._room, self._rows = room, 0
         self._batches: deque[NDArray[np.void]] = deque()
         self._folder: Path | None = None
@@ -78,6 +79,16 @@ class RowStore:
     def count(self, **more: int) -> None:
         """Add to the tally."""
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + int(n) for name, n in more.items()})
+
+    def count_percentages(self, probability: FloatArray, *, percent: bool) -> None:
+        """Count those that were given in per cent, and how many of them look as if they were not; NaN is none."""
+        if not percent:
+            return
+        small = probability[probability <= 0.01]
+        self.count(percentages=int(np.count_nonzero(~np.isnan(probability))), small=len(small))
+        between = small[(small > 0) & (small < 0.01)]
+        if self.tally.fraction is None and len(between):
+            self.tally = replace(self.tally, fraction=100 * float(between[0]))
 
     def add(
         self,
@@ -162,7 +173,8 @@ class RowStore:
         self.count(**dropped)
         names = self.questions.codes.names[first::step]
         outcome = self.questions.outcome.of(len(self.questions.codes.names))[first::step].copy()  # no view of them all
-        outcome[[number // step for number in self.questions.refused if number % step == first]] = np.nan
+        without = self.questions.refused.keys() | self.questions.doubtful.keys()
+        outcome[[number // step for number in without if number % step == first]] = np.nan
         clusters = self.questions.cluster_numbers()
         optional = {
             name: frozen(rows[name].copy()) for name in ("weight", "timestamp") if name in (rows.dtype.names or ())
@@ -177,6 +189,7 @@ class RowStore:
             cluster=None if clusters is None else frozen(clusters[first::step].copy()),
             rejected=self.log.done(),
             tally=self.tally,
+            question_type=self.question_type,
             **optional,
         )
 

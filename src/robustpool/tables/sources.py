@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
 from .csv_batches import Batch, CsvSource
@@ -18,6 +22,12 @@ if TYPE_CHECKING:
 
 PARQUET_SIGN = b"PAR1"
 """How a Parquet file begins."""
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+"""How its name ends."""
+
+STANDARD_INPUT = "-"
+"""The name of standard input."""
 
 
 class Source(Protocol):
@@ -35,6 +45,37 @@ def is_path(source: object) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
+@contextmanager
+def rewindable(source: Any) -> Iterator[Any]:
+    """The same source, or a copy in a temporary folder of what can be read only once: standard input, ``-``, or a pipe."""
+    if not is_path(source) or not _only_once(os.fspath(source)):
+        yield source
+        return
+    name = os.fspath(source)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="robustpool-input-"))
+            copy = Path(folder) / "input"
+            with _opened_once(name) as stream, copy.open("wb") as file:
+                shutil.copyfileobj(stream, file)
+        except OSError as error:
+            why = error.strerror or error
+            raise InputError(f"{name!r} needs a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
+        try:
+            yield copy
+        except InputError as error:  # which should name what the user knows
+            raise InputError(str(error).replace(str(copy), name)) from None
+
+
+def _opened_once(name: str) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open_file(Path(name))
+
+
+def _only_once(name: str) -> bool:
+    path = Path(name)
+    return name == STANDARD_INPUT or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 def open_source(source: Any, log: RejectionLog, progress: Progress | None = None) -> Source:
     """A CSV or Parquet file, told from its first bytes, or a data frame."""
     if not is_path(source):
@@ -46,6 +87,11 @@ def open_source(source: Any, log: RejectionLog, progress: Progress | None = None
         from .frames import ParquetSource
 
         return ParquetSource(path, progress)
+    if path.suffix.lower() in PARQUET_SUFFIXES:
+        raise InputError(
+            f"{str(path)!r} must be a Parquet file, as its name says; it does not begin as one: "
+            "write it again, or give it another name if it is CSV."
+        )
     return CsvSource(path, log, progress)
 
 

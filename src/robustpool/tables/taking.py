@@ -39,8 +39,6 @@ def take_long(batch: Batch, plan: Plan, store: RowStore, *, percent: bool) -> No
     checked = Checked(store.log, batch.lines, lambda i: f"(question {named(ids[i])}, forecaster {named(people[i])}) ")
     forecast, complement, third = _sieved(batch, plan, checked)
     outcome = _read(batch, plan, "outcome", lambda column: outcomes(column, options="option" in plan.extras))
-    if outcome is not None:
-        checked.reject(TWO_VALUED, outcome.wrong, _shows(batch, plan, "outcome"))
     probability = probabilities(batch.columns[plan.roles["probability"]], checked, percent=percent)
     weight = _read(batch, plan, "weight", numbers)
     if weight is not None:
@@ -55,9 +53,10 @@ def take_long(batch: Batch, plan: Plan, store: RowStore, *, percent: bool) -> No
     third &= question >= 0
     store.questions.refuse(question[third], BINARY, batch.lines[third], "has more than two options")
     good = checked.good
+    store.count_percentages(probability[good], percent=percent)
     if complement is not None:
         probability = np.where(complement, 1 - probability, probability)
-    _learn(store, batch, plan, question, outcome, good if complement is None else good & ~complement)
+    _learn(store, batch, plan, question, outcome, checked, good if complement is None else good & ~complement)
     answered = good & ~np.isnan(probability)
     store.count(missing=(good & ~answered).sum())
     store.add(
@@ -93,11 +92,9 @@ def take_wide(batch: Batch, plan: Plan, names: Sequence[str], store: RowStore, *
     ids = question_ids(batch, plan)
     row = Checked(store.log, batch.lines, lambda i: f"(question {named(ids[i])}) ")
     outcome = _read(batch, plan, "outcome", outcomes)
-    if outcome is not None:
-        row.reject(TWO_VALUED, outcome.wrong, _shows(batch, plan, "outcome"), entries=width)
-    question = _spread(store.questions.codes.numbers(_picked(ids, row.good)), row.good)
+    question = store.questions.codes.numbers(ids)
     row.reject(f"question_id {NAMED}", question == NO_NAME, lambda _: "is empty", entries=width)
-    _learn(store, batch, plan, question, outcome, row.good)
+    _learn(store, batch, plan, question, outcome, row, row.good)
     cells = by_rows([batch.columns[place] for place in plan.forecasters])
     people = [names[place] for place in plan.forecasters]
     cell = Checked(
@@ -107,6 +104,7 @@ def take_wide(batch: Batch, plan: Plan, names: Sequence[str], store: RowStore, *
     )
     cell.good = np.repeat(row.good, width)
     probability = probabilities(cells, cell, percent=percent)
+    store.count_percentages(probability[cell.good], percent=percent)
     answered = cell.good & ~np.isnan(probability)
     store.count(missing=(cell.good & ~answered).sum())
     question = np.repeat(question, width)[answered]
@@ -125,16 +123,30 @@ def _shows(batch: Batch, plan: Plan, role: str) -> Callable[[int], str]:
 
 
 def _learn(
-    store: RowStore, batch: Batch, plan: Plan, question: IntArray, outcome: Column | None, good: BoolArray
+    store: RowStore,
+    batch: Batch,
+    plan: Plan,
+    question: IntArray,
+    outcome: Column | None,
+    checked: Checked,
+    good: BoolArray,
 ) -> None:
-    """What the good rows say of their questions."""
+    """What the good rows say of their questions; an outcome that cannot be read costs the outcome, not the answers."""
     known, lines, place = store.questions, batch.lines[good], store.log.place
     if outcome is not None:
-        known.learn(known.outcome, ONE_OUTCOME, question[good], outcome.values[good], lines, place)
+        unread = np.flatnonzero(outcome.wrong & good)
+        shows = _shows(batch, plan, "outcome")
+        known.doubt(
+            question[unread],
+            TWO_VALUED,
+            batch.lines[unread],
+            lambda i: f"{checked.where(unread[i])}{shows(unread[i])}",
+        )
+        known.learn_outcomes(ONE_OUTCOME, question[good], outcome.values[good], lines, place)
     if "cluster" in plan.roles:
         cluster = known.clusters.numbers(texts(batch.columns[plan.roles["cluster"]])).astype(np.float64)
         cluster[cluster == NO_NAME] = np.nan
-        known.learn(known.cluster, ONE_CLUSTER, question[good], cluster[good], lines, place)
+        known.learn_clusters(ONE_CLUSTER, question[good], cluster[good], lines, place)
 
 
 def _picked(texts: Sequence[str], good: BoolArray) -> Sequence[str]:

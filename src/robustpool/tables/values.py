@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -142,7 +143,39 @@ def times(column: Cells) -> Column:
         return _right(_all_iso(column))
     with suppress(TypeError, ValueError):
         return _times_of_numbers(_all_numbers(column))
+    with suppress(TypeError, ValueError, Warning):
+        return _right(_zoned_iso(column))
     return _one_by_one(column, _seconds)
+
+
+def is_day(when: object) -> bool:
+    """Whether a point of time is a day without a time, in any of the spellings that `times` reads.
+
+    >>> is_day("2024-01-31"), is_day(20240131), is_day("2024-01-31 00:00"), is_day(1704067200)
+    (True, True, False, False)
+    """
+    if isinstance(when, date):
+        return not isinstance(when, datetime)
+    try:
+        value = number(when)
+    except (TypeError, ValueError):
+        with suppress(TypeError, ValueError):
+            date.fromisoformat(str(when).strip())
+            return True
+        return False
+    return FIRST_DAY <= value <= LAST_DAY and value.is_integer()
+
+
+def integer_type(column: Cells) -> np.dtype[Any] | None:
+    """The type of a column of whole numbers, none of which is text; None for another one.
+
+    >>> integer_type(np.array([1, 2], dtype=np.int32)), integer_type([1, None]), integer_type(["1"])
+    (dtype('int32'), dtype('int64'), None)
+    """
+    if isinstance(column, np.ndarray):
+        return column.dtype if column.dtype.kind in "iu" else None
+    kinds = set(map(type, column))
+    return np.dtype(np.int64) if int in kinds and kinds <= {int, type(None)} else None
 
 
 def all_text(column: Cells) -> TypeGuard[Sequence[str]]:
@@ -152,16 +185,44 @@ def all_text(column: Cells) -> TypeGuard[Sequence[str]]:
 
 def _all_iso(column: Cells) -> FloatArray:
     """Seconds since 1970, if all are dates or times with a date, in UTC; else an error."""
+    return _iso_in_utc(column, len(column))
+
+
+def _iso_in_utc(column: Cells, given: int) -> FloatArray:
+    """Seconds since 1970 of times in UTC; NaN for the others than those ``given``, which must be NaT."""
     joined = "\n".join(column)
-    if joined.count("-") != 2 * len(column):  # numpy would read 1704067200 as a year, and one with a day as well
-        raise ValueError(column[0])
+    # numpy would read 1704067200 as a year, and one with a day as well
+    if not joined or joined.count("-") != 2 * given:
+        raise ValueError(joined[:40])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy warns of zones
         moments = np.array(joined.replace("Z", "").replace("+00:00", "").split("\n"), dtype="datetime64[us]")
-    seconds = np.asarray(moments.astype(np.int64) / 1e6)
-    if not np.all(np.abs(seconds) < LATEST):
-        raise ValueError(seconds[0])
+    seconds = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+    if np.count_nonzero(np.abs(seconds) < LATEST) != given:
+        raise ValueError(joined[:40])
     return seconds
+
+
+def _zoned_iso(column: Cells) -> FloatArray:
+    """Seconds since 1970, if all are dates or times with a date and perhaps a zone such as +02:00, or missing; else an error."""
+    tails = [text[-6:] for text in column]
+    ahead = {tail: _seconds_ahead(tail) for tail in set(tails)}
+    missing = {tail for tail in ahead if is_missing(tail)}
+    texts = [
+        "NaT" if tail in missing and tail == text else text if ahead[tail] is None else text[:-6]
+        for text, tail in zip(column, tails, strict=True)
+    ]
+    shortest = min((len(text) for text, tail in zip(texts, tails, strict=True) if ahead[tail] is not None), default=99)
+    if shortest < len("2024-01-31T23"):  # what looks like a zone right after a date is its time, to Python
+        raise ValueError(column[0])
+    seconds = _iso_in_utc(texts, len(texts) - texts.count("NaT"))
+    return seconds - np.fromiter((ahead[tail] or 0.0 for tail in tails), np.float64, len(tails))
+
+
+def _seconds_ahead(zone: str) -> float | None:
+    """How much a zone such as +02:00 is ahead of UTC; None if that is none."""
+    match = re.fullmatch(r"([+-])([01][0-9]|2[0-3]):([0-5][0-9])", zone)
+    return float(f"{match[1]}1") * (3600 * int(match[2]) + 60 * int(match[3])) if match else None
 
 
 def _all_numbers(column: Cells) -> FloatArray:
