@@ -37,7 +37,7 @@ RULE_FIELDS = {
 }  # fmt: skip
 FIELDS = {
     "rules", "recalibrated", "individuals", "advice", "questions", "left_out", "forecasters", "answers", "pairs", "clip",
-    "seed", "draws", "reference", "unscored", "rejected", "output",
+    "seed", "draws", "reference", "unscored", "rejected", "output", "base_rate", "base_rate_brier", "up_to_three",
 }  # fmt: skip
 
 
@@ -106,6 +106,7 @@ def test_json_has_the_fields_that_were_promised(overconfident: str) -> None:
         assert rule["log_is_infinite"] is False
     assert [rule["brier"] for rule in data["rules"]] == sorted(rule["brier"] for rule in data["rules"])
     assert data["individuals"]["slope_high"] < 1  # over-confident
+    assert {"stretch", "stretch_low", "stretch_high"} <= set(data["individuals"])
     assert {"slope", "dependence", "dependence_low", "dependence_high", "certain", "brier"} <= set(data["individuals"])
 
 
@@ -149,17 +150,23 @@ def test_the_text_has_the_table_and_the_advice(overconfident: str, monkeypatch: 
     data, done = run_json(overconfident, *QUICK), run(overconfident, *QUICK)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("150 questions with an outcome, 4 forecasters, 600 answers; the event happened in ")
-    for rule, line in zip(data["rules"], lines[4:], strict=False):
+    start = next(place for place, line in enumerate(lines) if not line) + 1
+    assert lines[start].startswith("150 questions with an outcome, 4 forecasters, 600 answers; the event happened in ")
+    head = next(place for place, line in enumerate(lines) if line.startswith("   rule"))
+    for rule, line in zip(data["rules"], lines[head + 1 :], strict=False):
         assert line.lstrip("* ").split()[:2] == [rule["name"], f"{rule['brier']:.4f}"]
         assert line.startswith(" * ") == rule["tied_with_best"]
         assert line.endswith(rule["verdict"])
     assert "After recalibration (slope, fitted on other questions" in done.stdout
-    assert data["advice"] in " ".join(done.stdout.split())
-    before, paragraph, after = done.stdout.split("\n\n")[-3:]
-    assert paragraph.startswith("What to do: ")
-    assert "All this was measured" not in before + paragraph
-    assert after.startswith("All this was measured")
+    assert lines[0].startswith("What to do: ")
+    assert data["advice"].startswith("What to do: ")
+    commands = [line.strip() for line in lines[:start] if line.startswith("    robustpool aggregate FILE --rule ")]
+    assert commands  # in one piece, to be copied
+    assert all(f"`{command}`" in data["advice"] for command in commands)
+    assert f"Always saying the base rate has {data['base_rate_brier']:.4f}." in lines
+    why = " ".join(done.stdout.split("\n\n")[-1].split())
+    assert data["advice"].endswith(why)
+    assert why.endswith("This is measured, not proved; if questions hang together, name a cluster column.")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
@@ -171,6 +178,9 @@ def test_lines_fit_into_the_terminal(width: int) -> None:
     assert len(heads) == 2
     assert all(("interval" in head) == (width >= 80) for head in heads)
     assert all(head.endswith("against mean") for head in heads)
+    assert all(head.count("interval") == (width >= 80) + (width >= 120) for head in heads)
+    if width == 80:  # the paired interval, which is the narrow one
+        assert all(head.index("minus mean") < head.index("interval") for head in heads)
     assert " ".join(record.advice) in " ".join(" ".join(lines).split())
     assert all(line.isascii() for line in lines)
     starred = [
@@ -216,7 +226,7 @@ def test_the_report_is_the_page_of_the_comparison(overconfident: str, tmp_path: 
     assert f"The report is in {report}" in done.stdout
     record = comparing.compare(read_forecasts(overconfident), rules=RULES, draws=200, recalibrate="none")
     assert report.read_text(encoding="utf-8") == render(
-        comparison_page(record, title="Rules compared on overconfident.csv")
+        comparison_page(record, title="Rules compared on overconfident.csv", rejected=0)
     )
 
 

@@ -72,6 +72,7 @@ def comparison(**changes: Any) -> Comparison:
         intercept=Interval(0.0165, -0.0866, 0.1267),
         certain=0.0368,
         dependence=Interval(0.2169, 0.1570, 0.2771),
+        stretch=Interval(1.0574, 0.5875, 1.5176),
         curve=CURVE,
     )
     record = Comparison(
@@ -81,6 +82,8 @@ def comparison(**changes: Any) -> Comparison:
         answers=7623,
         clusters=None,
         base_rate=0.4854,
+        base_rate_brier=0.2547,
+        up_to_three=0.0,
         pairs=None,
         clip=0.01,
         seed=0,
@@ -222,7 +225,7 @@ def test_the_decompositions_are_those_of_the_record(page: Page) -> None:
 def test_the_page_has_the_advice_and_says_what_was_done() -> None:
     notes = ("4 questions with both a 0 and a 1.",)
     page = comparison_page(
-        comparison(notes=notes, pairs=20, clusters=17, advice=("A.", "B.", "C.", "What to do: D.", "E.")), title="Ours"
+        comparison(notes=notes, pairs=20, clusters=17, advice=("What to do: D.", "A.", "B.", "C.", "E.")), title="Ours"
     )
     assert (page.title, page.lead) == ("Ours", "What to do: D.\n\nA. B. C.\n\nE.")
     text = render(page)
@@ -239,6 +242,19 @@ def test_the_page_has_the_advice_and_says_what_was_done() -> None:
         assert sentence in text
     assert page.settings["seed"] == "0"
     assert page.settings["pairs a question"] == "up to 20"
+    assert "rows rejected" not in page.settings
+    assert comparison_page(comparison(), rejected=1234).settings["rows rejected"] == "1,234"
+
+
+def test_the_surface_is_that_of_two_answers(page: Page) -> None:
+    assert "What minimax makes of two answers" in {section.title for section in page.sections}
+    titles = {picture.name: picture.title for picture in pictures(page)}
+    assert titles["pairs"] == "What minimax makes of two answers, with pairs of yours on it"
+
+
+def test_the_base_rate_is_shown_where_it_is_to_be_had(page: Page) -> None:
+    assert page.sections[0].text.endswith("Always saying the base rate has 0.2547.")
+    assert "base rate has" not in comparison_page(comparison(base_rate_brier=math.nan)).sections[0].text
 
 
 def test_every_picture_has_words(page: Page) -> None:
@@ -268,11 +284,11 @@ def test_the_share_of_forecasts_beyond_both_answers(rule: str, share: str) -> No
 def test_little_data_makes_a_smaller_page() -> None:
     few = comparison(
         rules=(rule_score(2),), recalibrated=(), pair_sample=(), unscored={}, left_out=0, clip=0.0,
-        individuals=Individuals(0.25, None, None, 0.0, None, ()),
+        individuals=Individuals(0.25, None, None, 0.0, None, None, ()),
     )  # fmt: skip
     page = comparison_page(few)
     titles = [section.title for section in page.sections]
-    assert not {"After recalibration", "What minimax does with your answers"} & set(titles)
+    assert not {"After recalibration", "What minimax makes of two answers"} & set(titles)
     assert [picture.name for picture in pictures(page)] == [
         "differences",
         "reliability-individuals",
@@ -291,6 +307,7 @@ def test_the_individuals_are_those_of_the_record(page: Page) -> None:
     assert rows["calibration slope"] == ("0.49", "0.42\u00a0to\u00a00.56", "1")
     assert rows["calibration intercept"] == ("0.02", "-0.09\u00a0to\u00a00.13", "0")
     assert rows["correlation given the outcome"] == ("0.22", "0.16\u00a0to\u00a00.28", "0")
+    assert rows["stretch of the average"] == ("1.06", "0.59\u00a0to\u00a01.52", "-")
     assert rows["answers of exactly 0 or 1"][0] == "3.7 %"
     assert rows["Brier score of an answer"][0] == "0.2561"
 

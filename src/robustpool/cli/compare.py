@@ -112,6 +112,7 @@ def compare(
     if report is not None:
         from ..report.comparison_page import write_comparison
 
-        write_comparison(comparison, report, title=f"Rules compared on {Path(file).name}")
+        title = f"Rules compared on {Path(file).name}"
+        write_comparison(comparison, report, title=title, rejected=table.rejected.total)
         lines.append(f"The report is in {report}")
     show({**as_data(comparison), "rejected": rejected_data(table.rejected), "output": report}, lines, as_json=as_json)

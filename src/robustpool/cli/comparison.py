@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.records import Decomposition, Verdict
-from ..report.comparison_words import NOTHING, basis, estimate, how_scored, in_parts, recalibrated_how, signed, span
+from ..report.comparison_words import (
+    NOTHING,
+    basis,
+    estimate,
+    how_scored,
+    in_parts,
+    of_base_rate,
+    recalibrated_how,
+    signed,
+    span,
+)
 from .terminal import wrapped
 
 if TYPE_CHECKING:
@@ -30,6 +41,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             **_interval("intercept", individuals.intercept),
             "certain": individuals.certain,
             **_interval("dependence", individuals.dependence),
+            **_interval("stretch", individuals.stretch),
         },
         "advice": " ".join(comparison.advice),
         "questions": comparison.questions,
@@ -38,6 +50,8 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         "answers": comparison.answers,
         "clusters": comparison.clusters,
         "base_rate": comparison.base_rate,
+        "base_rate_brier": comparison.base_rate_brier,
+        "up_to_three": comparison.up_to_three,
         "pairs": comparison.pairs,
         "clip": comparison.clip,
         "seed": comparison.seed,
@@ -83,18 +97,29 @@ def _interval(name: str, interval: Interval | None) -> dict[str, float | None]:
 
 
 def as_lines(comparison: Comparison, width: int) -> list[str]:
-    """The comparison as lines, at most ``width`` wide but for long names, which stay in one piece."""
-    lines = [basis(comparison), how_scored(comparison), ""]
+    """What to do, the scores, and the reasons; at most ``width`` wide but for long names, which stay in one piece."""
+    to_do, why = in_parts(comparison.advice)
+    lines = [*with_commands(to_do), *([""] if to_do else []), basis(comparison), how_scored(comparison), ""]
     lines += [*_table(comparison.rules, comparison.reference, width), "   (* cannot be told from the best)"]
+    lines += [of_base_rate(comparison)] if of_base_rate(comparison) else []
     lines += [f"{name} was not scored: {why}" for name, why in comparison.unscored.items()]
     lines += comparison.notes
     if comparison.recalibrated:
         short = _shortened(comparison.recalibrated, comparison.reference)
         lines += ["", f"After recalibration ({recalibrated_how(comparison)}):"]
         lines += _table(short, comparison.reference, width)
-    for part in in_parts(comparison.advice):
-        lines += ["", part]
+    lines += ["", why] if why else []
     return [part for line in lines for part in wrapped(line, width)]
+
+
+def with_commands(text: str) -> list[str]:
+    """A paragraph in which each command has a line of its own, to be copied whole.
+
+    >>> with_commands("Do it. The command: `robustpool rules`. Or not.")
+    ['Do it. The command:', '    robustpool rules', 'Or not.']
+    """
+    parts = re.split(r" ?`([^`]*)`\.? ?", text)
+    return [f"    {part}" if place % 2 else part for place, part in enumerate(parts) if part]
 
 
 def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
@@ -103,7 +128,7 @@ def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
 
 
 def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:
-    """A line for each rule; short of width, fewer columns: first the intervals go, then the difference itself."""
+    """A line for each rule; short of width, fewer columns: the score's interval goes first, then that of the difference."""
     columns = [
         _column("   rule", "<", [f" {'*' if rule.tied_with_best else ' '} {rule.name}" for rule in rules]),
         _column("Brier", ">", [estimate(rule.brier.value) for rule in rules]),
@@ -112,7 +137,7 @@ def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:
         _column("95 % interval", "<", [_difference_span(rule) for rule in rules]),
         _column(f"against {reference}", "<", [rule.verdict.value for rule in rules]),
     ]
-    for dropped in (4, 2, 2):
+    for dropped in (2, 3, 2):  # the difference itself goes last
         if sum(len(column[0]) + 2 for column in columns) - 2 > width:
             del columns[dropped]
     return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

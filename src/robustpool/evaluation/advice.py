@@ -1,13 +1,15 @@
-"""A comparison in plain words: one paragraph that somebody who decides can repeat. Measured on these data, never proved."""
+"""A comparison in plain words, for somebody who decides: what to do, and why. Measured on these data, never proved."""
 
 from __future__ import annotations
 
+from math import floor, log10
 from typing import TYPE_CHECKING
 
-from ..wording import counted, listed
+from ..aggregators.rules import get_rule
+from ..errors import InputError
+from ..wording import counted, listed, percent
 from .diagnosis import (
     FEW_QUESTIONS,
-    Average,
     Confidence,
     Diagnosis,
     Extremising,
@@ -16,9 +18,11 @@ from .diagnosis import (
     diagnose,
     findable,
     is_extremising,
+    reference_of,
 )
 from .records import Verdict
-from .sayings import individuals_say, the, theory_says, with_signed_interval
+from .sayings import confidence_says, individuals_say, signed_span, the, theory_says
+from .scoring import UNSEEN
 
 if TYPE_CHECKING:
     from .records import Comparison, RuleScore
@@ -27,80 +31,239 @@ LEANING = "geometric-mean"
 """It leans towards no on every question: no rule to recommend, whatever its score."""
 
 TO_DO = "What to do: "
-"""How the sentence begins that says so."""
+"""How the advice begins."""
 
 
 def advise(comparison: Comparison) -> tuple[str, ...]:
-    """The sentences, in the order: sample, individuals, what theory expects, what the data say, what to do."""
+    """The sentences, in the order: what to do, sample, individuals, what theory expects, what the data say."""
     found = diagnose(comparison)
-    said = [
+    if comparison.base_rate in (0.0, 1.0):
+        return (
+            f"{TO_DO}wait until other outcomes are in.",
+            "All outcomes are the same: nothing can be learnt from them about rules.",
+        )
+    if found.confidence in (Confidence.WRONG_WAY, Confidence.UNINFORMED):
+        return _without_a_rule(comparison, found)
+    reasons = [
         _sample(comparison, found),
         *individuals_say(comparison.individuals, found),
-        *theory_says(found),
+        theory_says(comparison, found),
         *_data(comparison, found),
         _recalibration(comparison, found),
-        _what_to_do(comparison, found),
-        _reservation(comparison),
     ]
-    return tuple(filter(None, said))
+    if comparison.answers == comparison.questions:
+        reasons = [_sample(comparison, found), confidence_says(comparison.individuals, found)]
+        return tuple(filter(None, [_nothing_to_combine(comparison), *reasons, _reservation(comparison)]))
+    return tuple(filter(None, [_what_to_do(comparison, found), *reasons, _reservation(comparison)]))
 
 
-def _sample(comparison: Comparison, found: Diagnosis) -> str:
-    size = counted(comparison.questions, "question") + " with an outcome"
-    if comparison.clusters is not None:
-        size += f" in {counted(comparison.clusters, 'cluster')}"
-    size += f", {counted(comparison.answers, 'answer')} of {counted(comparison.forecasters, 'forecaster')}"
-    if comparison.pairs is not None:
-        size += ", taken two at a time"
-    difference = findable(comparison)
-    found_out = f"find a difference of {difference or 0.0:.1g} in Brier score four times out of five"
+# ------------------------------------------------------------------------------------------------- nothing to choose from
+
+
+def _without_a_rule(comparison: Comparison, found: Diagnosis) -> tuple[str, ...]:
+    """The forecasts say nothing about the outcomes, or the opposite."""
+    wrong_way = found.confidence is Confidence.WRONG_WAY
+    to_do = "look at the outcome column first" if wrong_way else "say the base rate and leave the forecasts aside"
+    reference = reference_of(comparison)
+    return (
+        f"{TO_DO}{to_do}.",
+        confidence_says(comparison.individuals, found),
+        (
+            f"Always saying the base rate, {percent(comparison.base_rate)}, has a Brier score of "
+            f"{comparison.base_rate_brier:.4f}, {the(reference.name)} {reference.brier.value:.4f}."
+        ),
+        _reservation(comparison),
+    )
+
+
+def _nothing_to_combine(comparison: Comparison) -> str:
+    to_do = f"{TO_DO}there is nothing to combine, as each question has one answer"
+    own = next((rule for rule in comparison.recalibrated if rule.name == comparison.reference), None)
+    if own is None or own.verdict is not Verdict.BETTER:
+        return f"{to_do}."
+    gain = f"{own.brier.value:.4f} against {reference_of(comparison).brier.value:.4f}"
+    return f"{to_do}; recalibrate it ({own.recalibration}): {gain}.{_by(own, comparison)}"
+
+
+# ------------------------------------------------------------------------------------------------------------ what to do
+
+
+def _what_to_do(comparison: Comparison, found: Diagnosis) -> str:
     if found.sample is Sample.SMALL:
-        few = f"{size}: a small sample, which cannot tell much"
-        return f"{few}." if difference is None else f"{few} (so few {found_out}, smaller ones less often)."
-    return f"{size}." if difference is None else f"{size}: enough to {found_out}."
+        size = "questions" if comparison.clusters is None else "clusters of questions"
+        keep = f"keep {the(comparison.reference)}, or the rule that you have, until {FEW_QUESTIONS} {size} are resolved"
+        return f"{TO_DO}{keep}: so few cannot tell which rule is best.{_by(reference_of(comparison), comparison)}"
+    minimax = next((rule for rule in comparison.rules if rule.name == "minimax"), None)
+    if _theorys_case(found) and minimax is not None and _stands(minimax, comparison):
+        best = comparison.rules[0]
+        tied = (
+            "" if best is minimax or best.name == LEANING else f"; {best.name}, the best score, cannot be told from it"
+        )
+        return f"{TO_DO}use minimax{_told(minimax, comparison)}{tied}.{_by(minimax, comparison)}"
+    raw, recalibrated = _winner(comparison.rules), _winner(comparison.recalibrated)
+    chosen = raw
+    if recalibrated is not None and found.sharing is Sharing.NESTED:
+        simple = next((rule for rule in comparison.recalibrated if rule.name == comparison.reference), recalibrated)
+        chosen = simple if simple.verdict is Verdict.BETTER else recalibrated
+    elif recalibrated is not None and (raw is None or _gains(recalibrated, raw, found)):
+        chosen = recalibrated
+    if chosen is None:
+        return _keep(comparison)
+    first = "" if chosen.recalibration == "none" else f"recalibrate the forecasters ({chosen.recalibration}), then "
+    why = _why_not_the_best(chosen, comparison, found)
+    if _theorys_case(found) and minimax is not None:
+        why = f", which did better here than minimax{why}"
+    return f"{TO_DO}{first}use {the(chosen.name)}{_told(chosen, comparison)}{why}.{_by(chosen, comparison)}"
+
+
+def _told(rule: RuleScore, comparison: Comparison) -> str:
+    """The score of a rule beside that of the reference, to follow its name."""
+    reference = reference_of(comparison)
+    if rule is reference:
+        return ""
+    scores = f" ({rule.brier.value:.4f} against {reference.brier.value:.4f} of {the(reference.name)}"
+    if rule.recalibration != "none":
+        scores += " without"
+    return f"{scores}, which it cannot be told from)" if rule.verdict is Verdict.CANNOT_TELL else f"{scores})"
+
+
+def _keep(comparison: Comparison) -> str:
+    """Nothing is told apart from the reference, for the better: keep it, and name what comes nearest."""
+    reference = reference_of(comparison)
+    leaning = any(rule.name == LEANING and rule.verdict is Verdict.BETTER for rule in comparison.rules)
+    but = f" but {LEANING}, which leans towards no on every question" if leaning else ""
+    said = f"{TO_DO}use {the(reference.name)}: nothing that was tried is surely better{but}."
+    best = _best(comparison)
+    if best.brier.value > reference.brier.value - UNSEEN:
+        return f"{said}{_by(reference, comparison)}"
+    scored = (
+        f"{_after(best)} has the best score{' otherwise' if leaning else ''}, {best.brier.value:.4f} against "
+        f"{reference.brier.value:.4f}, but cannot be told from {the(reference.name)} ({signed_span(best.difference)})"
+    )
+    trial = _command(best, comparison.clip) if best.recalibration != "none" else ""
+    return f"{said}{_by(reference, comparison)} {scored}{f'; to try it: {trial}' if trial else ''}."
+
+
+def _why_not_the_best(chosen: RuleScore, comparison: Comparison, found: Diagnosis) -> str:
+    """Half a sentence if another rule has a better score."""
+    best = _best(comparison)
+    if best.brier.value > chosen.brier.value - UNSEEN:
+        return ""
+    if best.verdict is not Verdict.BETTER:
+        why = f"cannot be told from {the(comparison.reference)}"
+    elif found.sharing is Sharing.NESTED:
+        why = "has no second opinion to add up"
+    else:
+        why = "may owe it to luck"
+    return f"; {_after(best)} has the best score, {best.brier.value:.4f}, but {why}"
+
+
+def _stands(minimax: RuleScore, comparison: Comparison) -> bool:
+    """Whether the scores leave minimax where theory puts it: not worse than the reference, nor than the best rule."""
+    return minimax.verdict is not Verdict.WORSE and (minimax.tied_with_best or comparison.rules[0].name == LEANING)
+
+
+def _gains(recalibrated: RuleScore, raw: RuleScore, found: Diagnosis) -> bool:
+    """Whether recalibration gains on the best rule without it; where averaging does its work, by more than chance."""
+    gained = recalibrated.difference.high if found.undone_by_averaging else recalibrated.difference.value
+    return gained <= raw.difference.value
+
+
+def _winner(rules: tuple[RuleScore, ...]) -> RuleScore | None:
+    """The best rule that is told apart from the reference."""
+    return next((rule for rule in rules if rule.verdict is Verdict.BETTER and rule.name != LEANING), None)
+
+
+def _best(comparison: Comparison) -> RuleScore:
+    """The best score of all, leaving aside the rule that leans."""
+    scored = (*comparison.rules, *comparison.recalibrated)
+    return min(
+        (rule for rule in scored if rule.name != LEANING or rule.verdict is Verdict.REFERENCE),
+        key=lambda rule: rule.brier.value,
+    )
+
+
+def _after(rule: RuleScore) -> str:
+    """A rule at the head of a clause, with what was done before it."""
+    return the(rule.name) + ("" if rule.recalibration == "none" else f" after recalibration ({rule.recalibration})")
+
+
+def _by(rule: RuleScore, comparison: Comparison) -> str:
+    """The sentence with the command that does it."""
+    command = _command(rule, comparison.clip)
+    two = " (for two answers)" if comparison.pairs is not None else ""
+    return f" The command{two}: {command}." if command else ""
+
+
+def _command(rule: RuleScore, clip: float) -> str:
+    """What to type; nothing for a function of one's own. After recalibration nothing was clipped."""
+    try:
+        averages = get_rule(rule.name).averages
+    except InputError:
+        if not rule.name.endswith(".json"):
+            return ""
+        averages = False
+    method, *own = rule.recalibration.split(", ")
+    options = [f"--rule {rule.name}"]
+    if method != "none":
+        options += [f"--recalibrate {method}", *(["--per-forecaster"] if own else [])]
+    elif clip and not averages:
+        options.append(f"--clip {clip:g}")
+    return f"`robustpool aggregate FILE {' '.join(options)}`"
 
 
 # ------------------------------------------------------------------------------------------------------ what the data say
 
 
-def _data(comparison: Comparison, found: Diagnosis) -> list[str]:
-    best, reference = comparison.rules[0], _reference(comparison)
-    lead = the(best.name).replace("the ", "The ", 1) + f" has the best Brier score, {best.brier.value:.4f}"
-    if best is not reference:
-        lead += f" against {reference.brier.value:.4f} of {the(reference.name)}"
+def _sample(comparison: Comparison, found: Diagnosis) -> str:
+    size = counted(comparison.questions, "question")
+    if comparison.clusters is not None:
+        size += f" in {counted(comparison.clusters, 'cluster')}"
+    difference = findable(comparison)
+    finds = (
+        "" if difference is None else f"a difference of {_rounded(difference)} in Brier score four times out of five"
+    )
     if found.sample is Sample.SMALL:
-        return [f"{lead}, but so few questions cannot tell which rule is best."]
-    if best is not reference:
-        lead += f" ({with_signed_interval(best.difference)})"
-    return [f"{lead}.", _told_apart(comparison), _beyond(comparison, found)]
+        return f"{size}: a small sample, which cannot tell much{f' (it finds {finds})' if finds else ''}."
+    return f"{size} find {finds}." if finds else ""
+
+
+def _rounded(difference: float) -> str:
+    """One digit that counts, written out.
+
+    >>> _rounded(0.0412), _rounded(0.00007)
+    ('0.04', '0.00007')
+    """
+    return f"{difference:.{max(-floor(log10(difference)), 0)}f}"
+
+
+def _data(comparison: Comparison, found: Diagnosis) -> list[str]:
+    reference = reference_of(comparison)
+    said = [] if found.sample is Sample.SMALL else [_beyond(comparison, found) or _told_apart(comparison)]
+    if comparison.base_rate_brier < reference.brier.value - UNSEEN:
+        said.append(
+            f"Always saying the base rate has {comparison.base_rate_brier:.4f}, less than {the(reference.name)}."
+        )
+    return said
 
 
 def _told_apart(comparison: Comparison) -> str:
     if len(comparison.rules) == 1:
         return ""
-    names = {
-        verdict: [rule.name for rule in comparison.rules if rule.verdict is verdict]
-        for verdict in (Verdict.BETTER, Verdict.WORSE, Verdict.CANNOT_TELL)
+    count = {
+        verdict: sum(rule.verdict is verdict for rule in comparison.rules)
+        for verdict in (Verdict.BETTER, Verdict.WORSE)
     }
-    reference = the(comparison.reference)
-    judged = [
-        f"{listed(names[verdict])} did {verdict.value}" for verdict in (Verdict.BETTER, Verdict.WORSE) if names[verdict]
-    ]
-    if not judged:
-        return f"No rule can be told apart from {reference}."
-    others = "; the others cannot be told apart from it" if names[Verdict.CANNOT_TELL] else ""
-    return f"On these questions {', and '.join(judged)} than {reference}{others}."
+    if not any(count.values()):
+        return f"No rule can be told apart from {the(comparison.reference)}."
+    said = [f"{number} did {verdict.value}" for verdict, number in count.items() if number]
+    return f"Of {counted(len(comparison.rules) - 1, 'other rule')} {listed(said)} than {the(comparison.reference)}."
 
 
 def _beyond(comparison: Comparison, found: Diagnosis) -> str:
     """What going beyond the average did, and whether that was expected."""
     beyond = [rule for rule in comparison.rules if is_extremising(rule.name)]
-    losing = [rule for rule in beyond if rule.verdict is Verdict.WORSE]
-    if found.extremising is Extremising.CANNOT_TELL:
-        return ""
-    if found.undone_by_averaging and losing:
-        return _in_spite_of_averaging(comparison, found, losing, every=len(losing) == len(beyond))
-    if found.extremising is Extremising.DEPENDS:
+    if found.extremising not in (Extremising.HELPS, Extremising.HURTS):
         return ""
     helps = found.extremising is Extremising.HELPS
     if {rule.verdict for rule in beyond} == {Verdict.BETTER if helps else Verdict.WORSE}:
@@ -112,130 +275,42 @@ def _beyond(comparison: Comparison, found: Diagnosis) -> str:
     return f"{did}{so}."
 
 
-def _in_spite_of_averaging(comparison: Comparison, found: Diagnosis, losing: list[RuleScore], *, every: bool) -> str:
-    """Why rules lose although their kind is expected to gain: they go too far, or they stretch a lean."""
-    reference, lean = the(comparison.reference), _lean(comparison)
-    none_gains = found.extremising is Extremising.HURTS
-    too_far = all(rule.slope is not None and rule.slope.high < 1 for rule in losing)  # over-confident themselves
-    if every:
-        did = f"Every rule that goes beyond the average loses to {reference} here"
-    elif none_gains:
-        did = "No rule that goes beyond the average gains here"
-    else:
-        did = "Some rules that go beyond the average lose here"
-    so = ", as expected" if too_far and (every or not none_gains) else ", against expectation"
-    why = [
-        *(["those that lose go too far"] if too_far else []),
-        *([f"{reference} expects {lean}, which stretching magnifies"] if lean and none_gains else []),
-    ]
-    return f"{did}{so}{': ' if why else ''}{', and '.join(why)}."
-
-
 def _expected(found: Diagnosis) -> Extremising | None:
     """What going beyond the average should do, as `theory_says` has it; None where it expects nothing."""
     if found.confidence is Confidence.OVER:
-        return {Average.SHRUNK: Extremising.HURTS, Average.STRETCHED: Extremising.HELPS}.get(found.average)
+        return Extremising.HELPS if found.stretched else Extremising.HURTS
     return Extremising.HELPS if found.confidence is Confidence.UNDER or _theorys_case(found) else None
-
-
-def _lean(comparison: Comparison) -> str:
-    """Whether the reference rule expects the event too often or too rarely."""
-    intercept = _reference(comparison).intercept
-    if intercept is None or intercept.low <= 0 <= intercept.high:
-        return ""
-    return "too much" if intercept.value < 0 else "too little"
 
 
 def _recalibration(comparison: Comparison, found: Diagnosis) -> str:
     """What cross-fitted recalibration did, or that it is to be had."""
     if not comparison.recalibrated:
         wanted = found.confidence in (Confidence.OVER, Confidence.UNDER) and found.sample is Sample.ENOUGH
-        return "Recalibrating the forecasters first was not tried (--recalibrate slope)." if wanted else ""
-    raw = {rule.name: rule for rule in comparison.rules}
-    name, best = comparison.reference, comparison.recalibrated[0]
-    moves = [
-        f"{the(rule.name)} from {raw[rule.name].brier.value:.4f} to {rule.brier.value:.4f}"
+        return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
+    scores = [
+        f"{the(rule.name)} {rule.brier.value:.4f}"
         for rule in sorted(comparison.recalibrated, key=lambda rule: rule.name)
-        if rule.name in (name, "minimax")
+        if rule.name in (comparison.reference, "minimax")
     ]
-    judged = {
-        Verdict.BETTER: "does better than",
-        Verdict.WORSE: "does worse than",
-        Verdict.CANNOT_TELL: "cannot be told apart from",
-    }
-    return (
-        f"Recalibrating the forecasters first ({best.recalibration}, fitted on other questions) takes {listed(moves)}; the "
-        f"best then, {best.name} with {best.brier.value:.4f}, {judged[best.verdict]} {the(name)} without it "
-        f"({with_signed_interval(best.difference)})."
-    )
+    method, lean = comparison.recalibrated[0].recalibration, _lean(comparison)
+    why = f", since {the(comparison.reference)} expects {lean}" if lean and method.startswith("platt") else ""
+    return f"Recalibrated ({method}{why}), {listed(scores).replace(' 0.', ' has 0.', 1)}."
 
 
-# ------------------------------------------------------------------------------------------------------------ what to do
-
-
-def _what_to_do(comparison: Comparison, found: Diagnosis) -> str:
-    name = comparison.reference
-    if found.sample is Sample.SMALL:
-        return (
-            f"{TO_DO}keep {the(name)}, or the rule that you have, until {FEW_QUESTIONS} questions or more are resolved."
-        )
-    minimax = next((rule for rule in comparison.rules if rule.name == "minimax"), None)
-    if _theorys_case(found) and minimax is not None and minimax.verdict is not Verdict.WORSE:
-        return f"{TO_DO}use minimax{_or_the_best(comparison, minimax)}."
-    raw, recalibrated = _winner(comparison.rules), _winner(comparison.recalibrated)
-    if recalibrated is not None and found.sharing is Sharing.NESTED:
-        simple = next((rule for rule in comparison.recalibrated if rule.name == name), recalibrated)
-        best = simple if simple.verdict is Verdict.BETTER else recalibrated
-        return f"{TO_DO}recalibrate the forecasters, then use {the(best.name)}."
-    if recalibrated is not None and (raw is None or _gains(recalibrated, raw, found)):
-        return f"{TO_DO}recalibrate the forecasters, then use {the(recalibrated.name)}."
-    if raw is not None:
-        return f"{TO_DO}use {the(raw.name)}, and see on questions to come whether it keeps its lead."
-    return f"{TO_DO}use {the(name)}; nothing that was tried beats it{_unless(comparison, found)}."
-
-
-def _gains(recalibrated: RuleScore, raw: RuleScore, found: Diagnosis) -> bool:
-    """Whether recalibration gains on the best rule without it; where it is not the first remedy, by more than chance."""
-    gained = recalibrated.difference.high if found.undone_by_averaging else recalibrated.difference.value
-    return gained <= raw.difference.value
-
-
-def _or_the_best(comparison: Comparison, minimax: RuleScore) -> str:
-    """Another rule that was clearly better on these questions."""
-    best = comparison.rules[0]
-    if minimax.tied_with_best or best.name == LEANING:
+def _lean(comparison: Comparison) -> str:
+    """Whether the reference rule expects the event too often or too rarely."""
+    intercept = reference_of(comparison).intercept
+    if intercept is None or intercept.low <= 0 <= intercept.high:
         return ""
-    return f", or {the(best.name)}, which did better, if the questions to come are like these"
-
-
-def _unless(comparison: Comparison, found: Diagnosis) -> str:
-    """What follows if no rule is recommended before the reference."""
-    platt = any(rule.recalibration.startswith("platt") for rule in comparison.recalibrated)
-    if any(rule.name == LEANING and rule.verdict is Verdict.BETTER for rule in comparison.rules):
-        leans = f" but {LEANING}, which leans towards no on every question and so corrects people who expect too much"
-        return leans if platt else f"{leans}: --recalibrate platt does that without leaning"
-    if found.undone_by_averaging:
-        lean = _lean(comparison)
-        return f"; it expects {lean}: try --recalibrate platt" if lean and not platt else ""
-    return "; for a rule that goes beyond the average, recalibrate first" if found.confidence is Confidence.OVER else ""
+    return "too much" if intercept.value < 0 else "too little"
 
 
 def _reservation(comparison: Comparison) -> str:
-    measured = "All this was measured on these questions, not proved"
     if comparison.clusters is not None:
-        return f"{measured}."
-    return f"{measured}; if some hang together, name a cluster column, or the intervals are too narrow."
-
-
-def _winner(rules: tuple[RuleScore, ...]) -> RuleScore | None:
-    """The best rule that is told apart from the reference."""
-    return next((rule for rule in rules if rule.verdict is Verdict.BETTER and rule.name != LEANING), None)
+        return "This is measured, not proved."
+    return "This is measured, not proved; if questions hang together, name a cluster column."
 
 
 def _theorys_case(found: Diagnosis) -> bool:
     """Whether the individuals look calibrated and independent."""
     return (found.confidence, found.sharing) == (Confidence.IN_LINE, Sharing.INDEPENDENT)
-
-
-def _reference(comparison: Comparison) -> RuleScore:
-    return next(rule for rule in comparison.rules if rule.name == comparison.reference)

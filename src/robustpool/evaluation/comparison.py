@@ -22,13 +22,15 @@ from .individuals import describe, pair_sample
 from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
 from .recalibration import METHODS
 from .recalibration import recalibrate as recalibrate_table
-from .records import Comparison, Individuals
+from .records import Comparison, Individuals, Interval
+from .scores import base_rate_brier
 from .scoring import Measured, measure, resample, rule_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..aggregators.design import AnyAggregator
+    from .calibration import Calibration
 
     Progress = Callable[[str, float], None]
 
@@ -62,8 +64,9 @@ def compare(
     seed
         Of the pairs, the folds and the resampling.
     recalibrate
-        ``none``, ``slope``, ``platt``, ``isotonic`` (see `recalibrate`), or ``auto``: a slope if the individuals'
-        calibration slope is told apart from 1 and there are at least 40 questions (or clusters).
+        ``none``, ``slope``, ``platt``, ``isotonic`` (see `recalibrate`), or ``auto``: with at least 40 questions (or
+        clusters), ``slope`` if the individuals' calibration slope is told apart from 1, and ``platt`` if their intercept, or
+        with such a slope that of the reference rule, is told apart from 0: they lean to one side.
     per_forecaster
         Whether each forecaster is recalibrated on her own, where she has enough questions.
     draws
@@ -105,12 +108,13 @@ def compare(
 
     say("the individuals", 0.1)
     individuals = describe(panel, draws=draws, seed=seed)
-    if method == "auto":
-        method = "slope" if clusters >= FEW_QUESTIONS and _miscalibrated(individuals) else "none"
     measured = _measured(chosen, "none", panel, low, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
+    at = [rule.name for rule in measured].index(name)
+    if method == "auto":
+        method = _remedy(individuals, measured[at].calibration) if clusters >= FEW_QUESTIONS else "none"
     if method != "none":
         say(f"recalibrating ({method})", 0.5)
         corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
@@ -120,7 +124,6 @@ def compare(
 
     say("drawing the questions again", 0.8)
     scores = resample(measured, panel, draws=draws, seed=seed)
-    at = [rule.name for rule in measured].index(name)
     comparison = Comparison(
         questions=len(table.questions),
         left_out=left_out,
@@ -128,6 +131,8 @@ def compare(
         answers=table.rows,
         clusters=None if table.cluster is None else clusters,
         base_rate=float(table.outcome.mean()),
+        base_rate_brier=base_rate_brier(table.outcome, panel.clusters),
+        up_to_three=1.0 if pairs is not None else float(np.mean(table.answers <= 3)),
         pairs=pairs,
         clip=low,
         seed=seed,
@@ -186,9 +191,24 @@ def _silent(line: str, share: float) -> None:  # noqa: ARG001
 # --------------------------------------------------------------------------------------------------------- what is done
 
 
-def _miscalibrated(individuals: Individuals) -> bool:
-    slope = individuals.slope
-    return slope is not None and not slope.low <= 1 <= slope.high
+def _remedy(individuals: Individuals, of_reference: Calibration | None) -> str:
+    """What recalibration the individuals call for: none, a slope, or an intercept as well.
+
+    A lean that is lost in the noise of single answers shows in their average, and that is what rules stretch.
+    """
+    slope, intercept = individuals.slope, individuals.intercept
+    if slope is None or slope.high < 0:  # not to be had, or the wrong way round
+        return "none"
+    if _off(intercept, 0.0):
+        return "platt"
+    if not _off(slope, 1.0):
+        return "none"
+    return "platt" if of_reference is not None and _off(of_reference.intercept, 0.0) else "slope"
+
+
+def _off(found: Interval | None, ideal: float) -> bool:
+    """Whether an estimate is told apart from what it should be."""
+    return found is not None and not found.low <= ideal <= found.high
 
 
 def _measured(

@@ -11,7 +11,7 @@ import numpy as np
 from ..aggregators.rules import get_rule
 from ..errors import InputError
 from .records import Interval, Verdict
-from .scoring import CLUSTERS_FOR_A_VERDICT
+from .scoring import CLUSTERS_FOR_A_VERDICT, UNSEEN
 
 if TYPE_CHECKING:
     from .records import Comparison, Individuals, RuleScore
@@ -31,6 +31,9 @@ INDEPENDENT = 0.2
 """Up to this correlation two forecasters are worth 1.67 independent ones or more, and adding up their evidence as if it were
 independent overstates it by a fifth at most."""
 
+NEARLY_ALL = 0.95
+"""Share of the questions with three answers or fewer from which on all are spoken of."""
+
 FOUND_FOUR_TIMES_OF_FIVE = (1.96 + 0.84) / 1.96
 """A difference as large as the half-width of its interval is told from 0 every other time; one that is larger by this
 factor, 80 % of the time (the normal quantiles of 0.975 and 0.8)."""
@@ -49,6 +52,8 @@ class Confidence(StrEnum):
     OVER = "over-confident"
     UNDER = "under-confident"
     IN_LINE = "in line"
+    UNINFORMED = "carry no information that can be seen"
+    WRONG_WAY = "point the wrong way"
     CANNOT_TELL = "cannot tell"
 
 
@@ -58,15 +63,6 @@ class Sharing(StrEnum):
     NESTED = "nested"
     PARTLY = "partly"
     INDEPENDENT = "independent"
-    CANNOT_TELL = "cannot tell"
-
-
-class Average(StrEnum):
-    """What the average of their log-odds should be: the stretch that is warranted, by its interval."""
-
-    SHRUNK = "shrunk"
-    KEPT = "kept"
-    STRETCHED = "stretched"
     CANNOT_TELL = "cannot tell"
 
 
@@ -87,26 +83,12 @@ class Diagnosis:
     confidence: Confidence
     sharing: Sharing
     extremising: Extremising
-    together: float  # answers that a rule combines, on average
-    stretch: Interval | None  # how far the average of log-odds should be stretched; None: not to be had
-
-    @property
-    def average(self) -> Average:
-        """Whether that is below 1, above 1, or about 1.
-
-        An estimate below 1 is enough to speak against rules that go beyond the average, since they stretch by more than
-        1 and most of them by 2 or more; to speak for them takes the whole interval.
-        """
-        if self.stretch is None:
-            return Average.CANNOT_TELL
-        if self.stretch.value < 1:
-            return Average.SHRUNK
-        return Average.STRETCHED if self.stretch.low > 1 else Average.KEPT
+    stretched: bool  # the interval of the stretch of the average log-odds lies above 1
 
     @property
     def undone_by_averaging(self) -> bool:
-        """Whether they are over-confident one by one, and so many that their average is not."""
-        return self.confidence is Confidence.OVER and self.average is Average.STRETCHED
+        """Whether they are over-confident one by one, and their average is not."""
+        return self.confidence is Confidence.OVER and self.stretched
 
 
 def diagnose(comparison: Comparison) -> Diagnosis:
@@ -119,8 +101,8 @@ def diagnose(comparison: Comparison) -> Diagnosis:
     judged = sample is Sample.ENOUGH and not is_extremising(comparison.reference)
     extremising = _extremising(comparison.rules) if judged else Extremising.CANNOT_TELL
     people = comparison.individuals
-    n = 2.0 if comparison.pairs is not None else comparison.answers / comparison.questions
-    return Diagnosis(sample, _confidence(people), _sharing(people), extremising, n, _stretch(people, n))
+    stretched = people.stretch is not None and people.stretch.low > 1
+    return Diagnosis(sample, _confidence(comparison), _sharing(people), extremising, stretched)
 
 
 def _size(comparison: Comparison) -> int:
@@ -128,15 +110,30 @@ def _size(comparison: Comparison) -> int:
     return comparison.questions if comparison.clusters is None else comparison.clusters
 
 
-def _confidence(individuals: Individuals) -> Confidence:
-    slope = individuals.slope
+def _confidence(comparison: Comparison) -> Confidence:
+    slope = comparison.individuals.slope
     if slope is None:
         return Confidence.CANNOT_TELL
+    if slope.high < 0:
+        return Confidence.WRONG_WAY
     if slope.high < 1:
-        return Confidence.OVER
+        if slope.low > 0 or _informed_together(comparison):
+            return Confidence.OVER
+        return Confidence.CANNOT_TELL if _size(comparison) < FEW_QUESTIONS else Confidence.UNINFORMED
     if slope.low > 1:
         return Confidence.UNDER
     return Confidence.IN_LINE if IN_LINE[0] < slope.low and slope.high < IN_LINE[1] else Confidence.CANNOT_TELL
+
+
+def _informed_together(comparison: Comparison) -> bool:
+    """Whether the reference rule sees what is lost in the noise of single answers."""
+    slope = reference_of(comparison).slope
+    return slope is not None and slope.low > 0
+
+
+def reference_of(comparison: Comparison) -> RuleScore:
+    """The rule that the others are compared with."""
+    return next(rule for rule in comparison.rules if rule.name == comparison.reference)
 
 
 def _sharing(individuals: Individuals) -> Sharing:
@@ -148,23 +145,6 @@ def _sharing(individuals: Individuals) -> Sharing:
     if rho.high < INDEPENDENT:
         return Sharing.INDEPENDENT
     return Sharing.PARTLY if rho.low > 0 and rho.high < 1 else Sharing.CANNOT_TELL
-
-
-def _stretch(individuals: Individuals, n: float) -> Interval | None:
-    """k = b n / (1 + (n - 1) rho): what n answers with slope b and correlation rho are worth together (docs/theory/scores).
-
-    The interval is that of the delta method: dk/db = k/b and dk/drho = -(n - 1) k / (1 + (n - 1) rho), with the errors of
-    b and rho as if they were independent. One answer alone needs no rho.
-    """
-    slope = individuals.slope
-    rho = Interval(0.0, 0.0, 0.0) if n == 1 else individuals.dependence
-    if slope is None or rho is None:
-        return None
-    variance = 1 + (n - 1) * max(rho.value, 0.0)  # of the average, in units of a single answer's, times n
-    worth = n / variance
-    k = slope.value * worth
-    reach = float(np.hypot(worth * _half_width(slope), k * (n - 1) / variance * _half_width(rho)))
-    return Interval(k, k - reach, k + reach)
 
 
 def is_extremising(rule: str) -> bool:
@@ -193,12 +173,12 @@ def _extremising(rules: tuple[RuleScore, ...]) -> Extremising:
 def findable(comparison: Comparison) -> float | None:
     """The difference of Brier scores that as many questions find 80 % of the time, for a typical (median) pair of rules.
 
-    None where there are too few clusters for a verdict, or nothing differs.
+    None where there are too few clusters for a verdict, or nothing differs by what four digits can show.
     """
     if _size(comparison) < CLUSTERS_FOR_A_VERDICT:
         return None
-    widths = [_half_width(rule.difference) for rule in comparison.rules if rule.difference.high > rule.difference.low]
-    finite = [width for width in widths if np.isfinite(width)]
+    widths = [_half_width(rule.difference) for rule in comparison.rules]
+    finite = [width for width in widths if UNSEEN < width < np.inf]
     return FOUND_FOUR_TIMES_OF_FIVE * float(np.median(finite)) if finite else None
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .calibration import calibration
+from .calibration import calibration, slope_alone
 from .dependence import dependence
 from .isotonic import curve, fit_isotonic
 from .pairs import sample_pairs
+from .panel import mean_log_odds
 from .records import Individuals
 from .scores import brier, distinct
 
@@ -27,12 +28,14 @@ def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
     p, y, once = table.probability, table.outcome[table.question], np.ones(table.rows)
     losses = np.bincount(table.question, brier(p, y)) / table.answers
     found = calibration(p, y, once, panel.clusters[table.question])
+    average = mean_log_odds(panel)
     return Individuals(
         brier=float(losses.mean()),
         slope=found.slope if found else None,
         intercept=found.intercept if found else None,
         certain=float(np.mean((p == 0) | (p == 1))),
         dependence=dependence(table, panel.clusters, draws=draws, seed=seed),
+        stretch=slope_alone(average, panel.outcome, panel.weight, panel.clusters[panel.question]),
         curve=curve(fit_isotonic(distinct(p, y, once))),
     )
 

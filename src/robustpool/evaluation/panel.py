@@ -12,6 +12,7 @@ from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable
+from .calibration import clipped_logit
 from .pairs import sample_pairs
 
 if TYPE_CHECKING:
@@ -113,6 +114,14 @@ def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> Float
     for places, reports, weights in panel.profiles():
         answers[places], _ = combine(reports, rule, None if averages else clip, weights if weighted else None)
     return answers
+
+
+def mean_log_odds(panel: Panel) -> FloatArray:
+    """The mean log-odds of the answers of each profile, brought into [0.01, 0.99] first, by their weights: (profiles,)."""
+    averages = np.empty(len(panel.question))
+    for places, reports, weights in panel.profiles():
+        averages[places] = np.average(clipped_logit(reports), axis=1, weights=weights)
+    return averages
 
 
 def contradictions(panel: Panel) -> int:

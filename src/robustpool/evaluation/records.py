@@ -75,6 +75,9 @@ class Individuals:
     intercept: Interval | None
     certain: float  # share of the answers that are exactly 0 or 1
     dependence: Interval | None  # correlation of two forecasters' log-odds on a question, given the outcome
+    stretch: Interval | None
+    """By how much the mean log-odds of the answers that a rule combines should be stretched: the slope, without an intercept,
+    of the outcome on them, each question counting once. None: not to be had."""
     curve: tuple[CurvePoint, ...] = field(repr=False)
 
 
@@ -88,6 +91,8 @@ class Comparison:
     answers: int
     clusters: int | None  # resampled together; None: each question is its own
     base_rate: float
+    base_rate_brier: float  # of always saying the mean outcome of the other clusters; NaN if there are no others
+    up_to_three: float  # share of the questions on which a rule combines three answers at most
     pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
     clip: float  # the log-odds rules saw reports in [clip, 1 - clip]
     seed: int

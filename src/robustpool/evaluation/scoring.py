@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 CLUSTERS_FOR_A_VERDICT = 6
 """With five questions, even if one rule wins on all of them, chance alone does that in 2/32 = 6 % of cases: no verdict."""
 
+UNSEEN = 5e-5
+"""A difference that four digits cannot show. One that is smaller, with an interval that lies within, is rounding: the rules
+say the same, and there is no verdict on them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -132,12 +136,18 @@ def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, referen
         sharpness=rule.sharpness,
         difference=difference,
         verdict=Verdict.REFERENCE if r == reference else _verdict(difference, enough),
-        tied_with_best=to_best.low <= 0 or not enough,
+        tied_with_best=to_best.low <= 0 or _unseen(to_best) or not enough,
         curve=rule.curve,
     )
 
 
+def _unseen(difference: Interval) -> bool:
+    return -UNSEEN < difference.low <= difference.high < UNSEEN
+
+
 def _verdict(difference: Interval, enough: bool) -> Verdict:
+    if _unseen(difference):
+        return Verdict.CANNOT_TELL
     if enough and difference.high < 0:
         return Verdict.BETTER
     return Verdict.WORSE if enough and difference.low > 0 else Verdict.CANNOT_TELL

@@ -8,7 +8,7 @@ from ..evaluation.advice import TO_DO
 from ..evaluation.records import Verdict
 from ..wording import counted, percent
 from . import comparison_pictures as pictures
-from .comparison_words import NOTHING, basis, estimate, how_scored, recalibrated_how, signed, span
+from .comparison_words import NOTHING, basis, estimate, how_scored, of_base_rate, recalibrated_how, signed, span
 from .page import Page, Section, Table, write_page
 
 if TYPE_CHECKING:
@@ -23,14 +23,24 @@ FINE = 5
 
 
 def write_comparison(
-    comparison: Comparison, path: str | os.PathLike[str], *, title: str = TITLE, rule: str = "minimax"
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    *,
+    title: str = TITLE,
+    rule: str = "minimax",
+    rejected: int | None = None,
 ) -> None:
     """Write the page of a comparison, whole or not at all."""
-    write_page(comparison_page(comparison, title=title, rule=rule), path)
+    write_page(comparison_page(comparison, title=title, rule=rule, rejected=rejected), path)
 
 
-def comparison_page(comparison: Comparison, *, title: str = TITLE, rule: str = "minimax") -> Page:
-    """All that there is to say about a comparison; ``rule`` is the one that is looked at more closely."""
+def comparison_page(
+    comparison: Comparison, *, title: str = TITLE, rule: str = "minimax", rejected: int | None = None
+) -> Page:
+    """All that there is to say about a comparison.
+
+    ``rule`` is the one that is looked at more closely, ``rejected`` the number of rows that could not be used, if it is known.
+    """
     return Page(
         title=title,
         lead=_lead(comparison.advice),
@@ -43,14 +53,14 @@ def comparison_page(comparison: Comparison, *, title: str = TITLE, rule: str = "
             *_recalibrated(comparison),
             _meaning(comparison),
         ),
-        settings=_settings(comparison),
+        settings=_settings(comparison, rejected),
     )
 
 
 def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
     """The advice: first what to do, then the reasons in paragraphs that are not too long."""
-    to_do = [sentence for sentence in advice if sentence.startswith(TO_DO)]
-    why = [sentence for sentence in advice if not sentence.startswith(TO_DO)]
+    to_do = [sentence for sentence in advice[:1] if sentence.startswith(TO_DO)]
+    why = advice[len(to_do) :]
     return "\n\n".join([*to_do, *(" ".join(why[k : k + at_once]) for k in range(0, len(why), at_once))])
 
 
@@ -64,9 +74,8 @@ def _scores(comparison: Comparison) -> Section:
         _other_table(comparison),
         _decomposition_table(comparison),
     )
-    return Section(
-        "What the data say", f"{basis(comparison)} {how_scored(comparison)}", tables, (*unscored, *comparison.notes)
-    )
+    said = f"{basis(comparison)} {how_scored(comparison)} {of_base_rate(comparison)}".strip()
+    return Section("What the data say", said, tables, (*unscored, *comparison.notes))
 
 
 def _score_table(title: str, rules: Iterable[RuleScore], comparison: Comparison) -> Table:
@@ -169,7 +178,7 @@ def _surface(comparison: Comparison, rule: str) -> tuple[Section, ...]:
         f"A rule that goes beyond its reports, as `{rule}` may, treats them as independent evidence. That pays where both "
         "are right for different reasons, and costs where they err together."
     )
-    return (Section(f"What {rule} does with your answers", text, (pictures.surface(comparison, rule),)),)
+    return (Section(f"What {rule} makes of two answers", text, (pictures.surface(comparison, rule),)),)
 
 
 def _individuals(comparison: Comparison) -> Section:
@@ -182,10 +191,19 @@ def _individuals(comparison: Comparison) -> Section:
         _measured("calibration slope", found.slope, "1", "below 1: over-confident; above 1: under-confident"),
         _measured("calibration intercept", found.intercept, "0", "below 0: they expect too much; above 0: too little"),
         _measured("correlation given the outcome", found.dependence, "0", "above 0: shared information or errors"),
+        _measured(
+            "stretch of the average",
+            found.stretch,
+            NOTHING,
+            "below 1: go less far than the average; above 1: beyond it",
+        ),
         ("answers of exactly 0 or 1", percent(found.certain), NOTHING, NOTHING, "nothing could change such a mind"),
         ("Brier score of an answer", estimate(found.brier), NOTHING, NOTHING, "what a rule has to improve on"),
     )
-    note = "The correlation is that of the log-odds of two forecasters, over questions with the same outcome."
+    note = (
+        "The correlation is that of the log-odds of two forecasters, over questions with the same outcome. The stretch is that of "
+        "the average log-odds of the answers that a rule combined, which would have fitted the outcomes best."
+    )
     table = Table("The answers", ("quantity", "measured", "95 % interval", "the theory's", "what it means"), rows, note)
     return Section("The forecasters one by one", text, (table,))
 
@@ -242,7 +260,7 @@ def _meaning(comparison: Comparison) -> Section:
     return Section("What these numbers mean", text, points=points)
 
 
-def _settings(comparison: Comparison) -> dict[str, str]:
+def _settings(comparison: Comparison, rejected: int | None) -> dict[str, str]:
     methods = sorted({rule.recalibration for rule in comparison.recalibrated})
     clusters = comparison.clusters
     return {
@@ -250,6 +268,7 @@ def _settings(comparison: Comparison) -> dict[str, str]:
         "questions left out": f"{comparison.left_out:,}",
         "forecasters": f"{comparison.forecasters:,}",
         "answers": f"{comparison.answers:,}",
+        **({} if rejected is None else {"rows rejected": f"{rejected:,}"}),
         "clusters": "each question is its own" if clusters is None else f"{clusters:,}",
         "pairs a question": "all answers at once" if comparison.pairs is None else f"up to {comparison.pairs:,}",
         "clip": f"{comparison.clip:g}",

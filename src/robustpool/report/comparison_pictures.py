@@ -108,7 +108,7 @@ def surface(comparison: Comparison, rule: str) -> Picture:
     draw_pairs(rule, pairs, axes[0, 0])
     return Picture(
         "pairs",
-        f"The forecast of {rule} for two answers, and pairs of your answers",
+        f"What {rule} makes of two answers, with pairs of yours on it",
         png(figure),
         f"Heatmap of the forecast of {rule} over two reports with {counted(len(pairs), 'pair')} of answers on it: "
         f"{happened} triangles where the event happened, {len(pairs) - happened} discs where it did not.",

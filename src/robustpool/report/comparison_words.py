@@ -48,15 +48,14 @@ def span(interval: Interval | None, digits: int = DIGITS) -> str:
     return " to ".join(estimate(end if round(end, digits) else 0.0, digits) for end in interval[1:])
 
 
-def in_parts(advice: tuple[str, ...]) -> tuple[str, ...]:
-    """The advice in its order, in up to three paragraphs: what was found, what to do, and what to keep in mind.
+def in_parts(advice: tuple[str, ...]) -> tuple[str, str]:
+    """The advice in two paragraphs, of which the first may be empty: what to do, and why.
 
-    >>> in_parts(("It is so.", "It is.", "What to do: use the mean.", "Nothing is proved."))
-    ('It is so. It is.', 'What to do: use the mean.', 'Nothing is proved.')
+    >>> in_parts(("What to do: use the mean.", "It is so.", "Nothing is proved."))
+    ('What to do: use the mean.', 'It is so. Nothing is proved.')
     """
-    at = next((place for place, sentence in enumerate(advice) if sentence.startswith(TO_DO)), len(advice))
-    parts = (advice[:at], advice[at : at + 1], advice[at + 1 :])
-    return tuple(" ".join(part) for part in parts if part)
+    at = sum(sentence.startswith(TO_DO) for sentence in advice[:1])
+    return " ".join(advice[:at]), " ".join(advice[at:])
 
 
 def basis(comparison: Comparison) -> str:
@@ -65,6 +64,12 @@ def basis(comparison: Comparison) -> str:
         f"{counted(comparison.questions, 'question')} with an outcome, {counted(comparison.forecasters, 'forecaster')}, "
         f"{counted(comparison.answers, 'answer')}; the event happened in {percent(comparison.base_rate)} of the questions."
     )
+
+
+def of_base_rate(comparison: Comparison) -> str:
+    """What no forecaster at all would score, in a sentence; nothing where it is not to be had."""
+    score = comparison.base_rate_brier
+    return "" if math.isnan(score) else f"Always saying the base rate has {estimate(score)}."
 
 
 def how_scored(comparison: Comparison) -> str:
