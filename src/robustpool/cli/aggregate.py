@@ -24,7 +24,10 @@ def aggregate(
     rule: Annotated[
         str, typer.Option("--rule", "-r", help="A rule (see `robustpool rules`) or a design file.")
     ] = "minimax",
-    clip: Annotated[float | None, typer.Option(help="Bring probabilities into [CLIP, 1 - CLIP] first.")] = None,
+    clip: Annotated[
+        float | None,
+        typer.Option(help="Bring probabilities into [CLIP, 1 - CLIP] first; with --recalibrate by default 0.01."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say why: other rules, the base rate, and what is assumed.")
     ] = False,

@@ -115,11 +115,17 @@ def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how:
         pooled: PooledTable = aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
         return pooled
     from ..checks import choice
+    from ..evaluation.calibration import CLIP
     from ..evaluation.recalibration import METHODS, recalibrate
 
     choice("--recalibrate", options.recalibrate, METHODS)
-    table = recalibrate(read_forecasts(file, **how), options.recalibrate, per_forecaster=options.per_forecaster)
-    recalibrated: PooledTable = aggregate_table(table, rule, clip=clip, half_life=options.half_life)
+    table = recalibrate(
+        read_forecasts(file, **how),
+        options.recalibrate,
+        per_forecaster=options.per_forecaster,
+        clip=CLIP if clip is None else clip,  # before the fit; afterwards nobody is certain
+    )
+    recalibrated: PooledTable = aggregate_table(table, rule, half_life=options.half_life)
     return recalibrated
 
 

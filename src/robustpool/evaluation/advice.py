@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..aggregators.rules import get_rule
 from ..errors import InputError
 from ..wording import counted, listed, percent
+from .calibration import CLIP
 from .diagnosis import (
     FEW_QUESTIONS,
     Confidence,
@@ -196,7 +197,7 @@ def _by(rule: RuleScore, comparison: Comparison) -> str:
 
 
 def _command(rule: RuleScore, clip: float) -> str:
-    """What to type; nothing for a function of one's own. After recalibration nothing was clipped."""
+    """What to type; nothing for a function of one's own. With recalibration it is the fit that sees clipped answers."""
     try:
         averages = get_rule(rule.name).averages
     except InputError:
@@ -207,6 +208,7 @@ def _command(rule: RuleScore, clip: float) -> str:
     options = [f"--rule {rule.name}"]
     if method != "none":
         options += [f"--recalibrate {method}", *(["--per-forecaster"] if own else [])]
+        options += [f"--clip {clip:g}"] if clip not in (0, CLIP) else []
     elif clip and not averages:
         options.append(f"--clip {clip:g}")
     return f"`robustpool aggregate FILE {' '.join(options)}`"

@@ -29,6 +29,10 @@ METHODS = ("slope", "platt", "isotonic")
 LEAST_QUESTIONS = 10
 """Resolved questions (or clusters) without which nothing is fitted: with fewer, a fold's fit rests on a handful."""
 
+MANY_QUESTIONS = 1000
+"""Resolved questions (or clusters) beyond which a few folds do: on a set with a hundred, the seed moved a Brier score by
+0.016 with 5 folds and by 0.003 with 20."""
+
 OWN_QUESTIONS = 20
 """Resolved questions that a forecaster needs for a correction of her own. Her slope then has a standard error of about
 1/sqrt(20 x 0.2 x 1) = 1/2, as wide as people differ; with fewer it says more about luck than about her."""
@@ -48,7 +52,7 @@ def recalibrate(
     *,
     per_forecaster: bool = False,
     clip: float = CLIP,
-    folds: int = 5,
+    folds: int | None = None,
     seed: int = 0,
 ) -> ForecastTable:
     """The same table with recalibrated probabilities, cross-fitted by question.
@@ -66,7 +70,8 @@ def recalibrate(
     clip
         Probabilities are brought into [clip, 1 - clip] first.
     folds
-        The correction of a resolved question is fitted on the other folds; that of an unresolved one on all resolved ones.
+        The correction of a resolved question is fitted on the other folds; that of an unresolved one on all resolved ones. By
+        default 20 folds; 5 beyond a thousand resolved questions (or clusters), where the luck of the draw does not show.
 
     Raises
     ------
@@ -83,19 +88,20 @@ def recalibrate(
     ...     [str(q) for q in range(80)], ["ann"], np.arange(80), np.zeros(80, dtype=int), np.tile([0.9] * 4 + [0.1] * 4, 10), y
     ... )
     >>> recalibrate(ann).probability[:4].round(2)
-    array([0.71, 0.71, 0.75, 0.75])
+    array([0.74, 0.74, 0.77, 0.75])
     """
     checks.choice("method", method, METHODS)
-    checks.whole("folds", folds, least=2)
+    if folds is not None:
+        checks.whole("folds", folds, least=2)
     low = checks.open_unit("clip", clip)
     known = np.isfinite(table.outcome) & (table.answers > 0)
-    fold = _folds(table, known, folds, seed)
+    fold = _dealt(table, known, folds, seed)
     answers = _Answers(
         np.clip(table.probability, low, 1 - low), table.outcome[table.question], table.forecaster, method, low
     )
     corrected = np.empty(table.rows)
     fold_of_row = fold[table.question]
-    for number in (*range(folds), -1):
+    for number in np.unique(fold).tolist():
         target = fold_of_row == number
         if target.any():
             training = (fold_of_row >= 0) & ~target
@@ -103,7 +109,7 @@ def recalibrate(
     return replace(table, probability=corrected)
 
 
-def _folds(table: ForecastTable, known: BoolArray, folds: int, seed: int) -> IntArray:
+def _dealt(table: ForecastTable, known: BoolArray, folds: int | None, seed: int) -> IntArray:
     """The fold of each question, -1 where it is unresolved; clusters are dealt out like cards, unseen."""
     clusters = np.arange(len(known)) if table.cluster is None else table.cluster
     names, number = np.unique(clusters[known], return_inverse=True)
@@ -117,7 +123,7 @@ def _folds(table: ForecastTable, known: BoolArray, folds: int, seed: int) -> Int
         raise InputError(
             f"recalibration needs questions with both outcomes; all {len(happened)} resolved ones have {happened[0]:g}."
         )
-    dealt = np.random.default_rng(seed).permutation(len(names)) % folds
+    dealt = np.random.default_rng(seed).permutation(len(names)) % (folds or (20 if len(names) <= MANY_QUESTIONS else 5))
     fold = np.full(len(known), -1)
     fold[known] = dealt[number]
     return fold
