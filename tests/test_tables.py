@@ -471,7 +471,7 @@ def test_the_good_judgment_project(tmp_path: Path) -> None:
         "1004-0,6,a,0.5,2012-01-02,1,voided",
     ]
     text = "ifp_id,user_id,answer_option,value,fcast_date,fcast_type,q_status\n" + "\n".join(rows)
-    (tmp_path / "survey_fcasts.yr1.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "survey_fcasts.yr1.csv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     table = read_forecasts(tmp_path / "survey_fcasts.yr1.csv.gz")
     assert as_answers(table) == {("1001-0", "5"): 0.25}
     assert table.tally.complements == 1
