@@ -7,6 +7,8 @@ import codecs
 import csv
 import gzip
 import io
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -375,6 +377,28 @@ def test_a_line_that_is_too_long_is_rejected_in_bounded_memory(write: Any, monke
 
 class RejectionLogForBlocks:
     def reject_line(self, *_: object) -> None: ...
+
+
+MEASURED = """
+import resource, sys
+from robustpool.tables.reading import read_forecasts
+table = read_forecasts(sys.argv[1])
+print(table.questions, table.rejected.first[0].reason, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, sep="|")
+"""
+
+
+@pytest.mark.slow
+def test_a_line_of_two_gigabytes(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    with path.open("wb") as file:
+        file.write(f"{LONG}q1,ann,0.5\nq2,".encode() + b"x" * (2 << 20))
+        file.seek(2 << 30)  # a hole: the file takes no room on the disk
+        file.write(b",0.5\nq3,ann,0.25\n")
+    done = subprocess.run([sys.executable, "-c", MEASURED, path], capture_output=True, text=True, check=True)
+    questions, reason, kilobytes = done.stdout.split("|")
+    assert questions == "['q1', 'q3']"
+    assert reason == "a line must have at most 1,048,576 characters; line 3 is longer"
+    assert int(kilobytes) < 300_000
 
 
 def test_a_header_that_is_too_long(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:

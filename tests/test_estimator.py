@@ -149,6 +149,16 @@ def test_a_question_without_answers_has_a_probability_of_nan_and_no_class() -> N
         pool.predict(table)
 
 
+def test_forecasters_may_have_weights() -> None:
+    table = np.array([[0.2, 0.3], [0.9, np.nan]])
+    pool = RobustPool("mean", weights=[3, 1]).fit(table)
+    np.testing.assert_allclose(pool.transform(table)[:, 0], [0.225, 0.9])
+    with pytest.raises(
+        InputError, match=r"^weights must have the shape \(2, 2\) of the probabilities or \(2,\), one for each"
+    ):
+        RobustPool(weights=[1, 2, 3]).fit(table)
+
+
 def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
     pool = RobustPool().fit([[0.0, 1.0]])
     with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):

@@ -19,7 +19,7 @@ from ..forecasts import ContradictionWarning, aggregate
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    FloatArray = NDArray[np.float64]
+    from ..aggregators.rows import FloatArray
 
 NEARLY_CERTAIN = 2.0**-53
 """Log-odds, however large, stay so far from 0 and 1: the number next to 1 that is not 1, and its mirror image."""
@@ -38,6 +38,8 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     rule
         What `robustpool.aggregate` takes: the name of a rule, a design file, or a callable from reports (m, n) to
         forecasts (m,).
+    weights
+        How much each forecaster counts, one number for each column; for rules that take weights.
     clip
         Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
     input
@@ -70,9 +72,15 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     """
 
     def __init__(
-        self, rule: AnyAggregator = "minimax", *, clip: float | None = None, input: str = "probabilities"
+        self,
+        rule: AnyAggregator = "minimax",
+        *,
+        weights: ArrayLike | None = None,
+        clip: float | None = None,
+        input: str = "probabilities",
     ) -> None:
         self.rule = rule
+        self.weights = weights
         self.clip = clip
         self.input = input
 
@@ -126,7 +134,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     def _pool(self, X: FloatArray) -> FloatArray:
         if self.input == "log-odds":
             X = np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN)
-        return np.asarray(aggregate(X, self.aggregator_, clip=self.clip))
+        return np.asarray(aggregate(X, self.aggregator_, clip=self.clip, weights=self.weights))
 
     @property
     def _n_features_out(self) -> int:  # what the mixin asks for: one column, robustpool0
