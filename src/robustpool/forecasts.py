@@ -96,21 +96,31 @@ def aggregate(
     values = _probabilities(probabilities)
     if len(values) == 0:
         return np.zeros(0)
-    forecasts, at_odds = _combined(values, as_aggregator(rule), low_end(clip), weights)
+    forecasts, at_odds = combine(values, as_aggregator(rule), clip, weights)
     if at_odds:
         warnings.warn(_contradictions(at_odds, len(forecasts)), ContradictionWarning, stacklevel=2)
     return float(forecasts[0]) if values.ndim == 1 else forecasts
 
 
 def combine(
-    reports: FloatArray, aggregator: Callable[[Any], Any], clip: float | None, weights: FloatArray | None = None
+    values: FloatArray,
+    aggregator: Callable[[Any], Any],
+    clip: float | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> tuple[FloatArray, list[int]]:
-    """What an aggregator says of the rows, and those on which it says 0.5 as they contradict themselves, for others to warn of.
+    """What an aggregator says of each row, and the rows on which a rule says 0.5 as they contradict themselves.
 
-    >>> combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"), None)[1]
+    For those who warn in words of their own.
+
+    >>> combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"))[1]
     [0]
     """
-    return _combined(reports, aggregator, low_end(clip), weights)
+    low = low_end(clip)
+    if isinstance(aggregator, Rule):
+        return _by_rule(aggregator, values, low, weights)
+    if weights is not None:
+        raise InputError("weights go with the rules that take them; a design or a callable takes none.")
+    return _by_function(aggregator, values, low), []
 
 
 # ------------------------------------------------------------------------------------------------------ what comes in
@@ -188,17 +198,6 @@ def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 
 
 # -------------------------------------------------------------------------------------------------------- in between
-
-
-def _combined(
-    values: FloatArray, aggregator: Callable[[Any], Any], low: float, weights: npt.ArrayLike | None
-) -> tuple[FloatArray, list[int]]:
-    """What an aggregator says, and the rows on which a rule says 0.5 as they contradict themselves."""
-    if isinstance(aggregator, Rule):
-        return _by_rule(aggregator, values, low, weights)
-    if weights is not None:
-        raise InputError("weights go with the rules that take them; a design or a callable takes none.")
-    return _by_function(aggregator, values, low), []
 
 
 def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> tuple[FloatArray, list[int]]:
