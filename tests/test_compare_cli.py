@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import robustpool.evaluation.comparison as comparing
 from robustpool.cli import main
 from robustpool.cli.app import app
-from robustpool.cli.comparison import as_data, as_lines
+from robustpool.cli.comparison import as_data, as_lines, naming_file
 from robustpool.cli.progress import share_bar
 from robustpool.errors import InputError
 from robustpool.report import render
@@ -112,7 +112,7 @@ def test_json_has_the_fields_that_were_promised(overconfident: str) -> None:
 
 def test_json_is_the_comparison(calibrated: str) -> None:
     chosen: Any = {"rules": RULES, "draws": 200, "pairs": 3, "clip": 0.02, "seed": 5, "recalibrate": "none"}
-    record = comparing.compare(read_forecasts(calibrated), **chosen, reference="minimax")
+    record = naming_file(comparing.compare(read_forecasts(calibrated), **chosen, reference="minimax"), calibrated)
     options = ("--pairs", "3", "--clip", "0.02", "--seed", "5", "--recalibrate", "none", "--reference", "minimax")
     data = run_json(calibrated, *QUICK, *options)
     assert data == {**json.loads(json.dumps(as_data(record))), "rejected": NOTHING_REJECTED, "output": None}
@@ -160,13 +160,26 @@ def test_the_text_has_the_table_and_the_advice(overconfident: str, monkeypatch: 
     assert "After recalibration (slope, fitted on other questions" in done.stdout
     assert lines[0].startswith("What to do: ")
     assert data["advice"].startswith("What to do: ")
-    commands = [line.strip() for line in lines[:start] if line.startswith("    robustpool aggregate FILE --rule ")]
+    commands = [
+        line.strip() for line in lines[:start] if line.startswith(f"    robustpool aggregate {overconfident} --rule ")
+    ]
     assert commands  # in one piece, to be copied
     assert all(f"`{command}`" in data["advice"] for command in commands)
     assert f"Always saying the base rate has {data['base_rate_brier']:.4f}." in lines
     why = " ".join(done.stdout.split("\n\n")[-1].split())
     assert data["advice"].endswith(why)
     assert why.endswith("This is measured, not proved; if questions hang together, name a cluster column.")
+
+
+def test_the_command_names_the_file_and_how_it_was_read(tmp_path: Path) -> None:
+    record = comparison(advice=("Do: `robustpool aggregate FILE --rule mean`.", "As said."))
+    file = tmp_path / "my file.csv"
+    assert naming_file(record, str(file), percent=True) == record  # nothing that could be read again
+    file.touch()
+    how = {"layout": "auto", "format": "gjp", "column": {"cluster": "a b"}, "percent": True, "strict": False}
+    named = naming_file(record, str(file), **how)
+    options = "--format gjp --column 'cluster=a b' --percent"
+    assert named.advice == (f"Do: `robustpool aggregate '{file}' {options} --rule mean`.", "As said.")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

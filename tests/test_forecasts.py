@@ -140,6 +140,13 @@ def test_the_last_block_is_checked_and_the_whole_table_counted() -> None:
             aggregate(table, rule)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if get_rule(name).averages])
+def test_among_three_answers_0_and_1_contradict_nobody_who_averages(name: str) -> None:
+    assert aggregate([0.0, 1.0, 0.5], name) == pytest.approx(0.5)
+    with pytest.warns(ContradictionWarning):
+        assert aggregate([0.0, 1.0], name) == 0.5
+
+
 def test_contradictions_are_counted_over_all_blocks() -> None:
     table = np.full((CELLS_AT_ONCE, 2), 0.5)
     table[[5, -1]] = 0, 1
@@ -190,6 +197,11 @@ def test_a_weight_of_two_counts_twice_in_an_average(name: str) -> None:
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_weights_at_the_ends_of_the_range(name: str, weight: float) -> None:
     assert aggregate([0.2, 0.9], name, weights=[weight, weight]) == pytest.approx(aggregate([0.2, 0.9], name))
+
+
+def test_a_certain_report_with_hardly_any_weight_still_decides() -> None:
+    alone = aggregate([1.0, 0.4], "product", weights=[1e-320, 1e10])
+    assert alone == aggregate([[1.0, 0.4, math.nan]], "product", weights=[1e-320, 1e10, 1])[0] == 1
 
 
 def test_weights_are_scaled_to_the_number_of_answers() -> None:

@@ -665,8 +665,10 @@ def test_a_design_answers_the_questions_that_it_is_made_for(wide: pd.DataFrame) 
 def test_weights_of_the_table_are_used(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,weight\nq1,a,0.2,3\nq1,b,0.6,1\n")
     assert aggregate_table(tmp_path / "f.csv", "mean").forecasts == pytest.approx([0.3])
-    with pytest.raises(InputError, match="takes no weights"):
-        aggregate_table(tmp_path / "f.csv", "median")
+    with pytest.warns(UserWarning, match=r"^the weights of the table were not used: this rule takes none\.$"):
+        assert aggregate_table(tmp_path / "f.csv", "median").forecasts == pytest.approx([0.4])
+    with pytest.raises(InputError, match=r"^half_life makes weights, and this rule takes none\.$"):
+        aggregate_table(tmp_path / "f.csv", "median", half_life=3)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])

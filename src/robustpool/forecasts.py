@@ -218,7 +218,10 @@ def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike 
         forecasts[block] = said
         undecided = np.flatnonzero(said == 0.5)  # what a rule says of a contradiction
         if undecided.size:
-            at_odds += (block.start + undecided[contradictory(part[undecided])]).tolist()
+            odd = contradictory(part[undecided])
+            if rule.averages:  # of two it says so as well; among more 0 and 1 are numbers like others
+                odd &= answers(part[undecided]) == 2
+            at_odds += (block.start + undecided[odd]).tolist()
     return forecasts, at_odds
 
 

@@ -17,6 +17,9 @@ CELLS_AT_ONCE = 1 << 15
 """Reports that are worked on at a time: their terms stay in the processor's cache, and the memory needed is bounded."""
 
 
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
 def answers(reports: FloatArray) -> npt.NDArray[np.intp]:
     """Count the agents who answered, row by row."""
     return np.asarray(np.count_nonzero(~np.isnan(reports), axis=1))
@@ -58,7 +61,10 @@ class Rows:
         self.weights = weights
         if weights is not None:
             given = np.where(np.isnan(reports), 0.0, weights)
-            given = given / given.max(axis=1, keepdims=True)  # their sum neither overflows nor vanishes
+            given = given / given.max(axis=1, keepdims=True)  # their sum neither overflows nor vanishes,
+            given = np.where(
+                np.isnan(reports), 0.0, np.maximum(given, SMALLEST)
+            )  # and nobody who answered counts for nothing
             self.weights = given * (self.n / given.sum(axis=1))[:, None]
 
     def __len__(self) -> int:

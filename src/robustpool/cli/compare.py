@@ -78,7 +78,7 @@ def compare(
     from ..evaluation.comparison import compare as score
     from ..tables.reading import read_forecasts
     from ..tables.rejecting import summary_lines
-    from .comparison import as_data, as_lines
+    from .comparison import as_data, as_lines, naming_file
     from .terminal import terminal_width
 
     if report is not None:
@@ -106,13 +106,17 @@ def compare(
             reference=reference,
             progress=tell,
         )
+    named = naming_file(
+        comparison, file, layout=layout, format=file_format, column=columns, percent=percent, strict=strict
+    )
     for line in summary_lines(table.rejected, table.tally):
         typer.echo(f"robustpool: {line}", err=True)
-    lines = as_lines(comparison, terminal_width())
+    lines = as_lines(named, terminal_width())
     if report is not None:
         from ..report.comparison_page import write_comparison
 
         title = f"Rules compared on {Path(file).name}"
+        # The page is for others, whose file lies elsewhere.
         write_comparison(comparison, report, title=title, rejected=table.rejected.total)
         lines.append(f"The report is in {report}")
-    show({**as_data(comparison), "rejected": rejected_data(table.rejected), "output": report}, lines, as_json=as_json)
+    show({**as_data(named), "rejected": rejected_data(table.rejected), "output": report}, lines, as_json=as_json)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
+from dataclasses import replace
 from math import isinf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.records import Decomposition, Verdict
@@ -27,6 +30,22 @@ if TYPE_CHECKING:
 
 SHORT = 3
 """Rules that are shown after recalibration, besides the reference and `minimax`."""
+
+
+def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison:
+    """The same comparison with commands that name the file and how it was read, so that they can be typed as they are."""
+    from ..evaluation.advice import COMMAND
+
+    if not Path(file).is_file():
+        return comparison  # a pipe is gone
+    options = []
+    for name, value in reading.items():
+        if isinstance(value, dict):
+            options += [f"--{name} {shlex.quote(f'{role}={own}')}" for role, own in value.items()]
+        elif value not in (False, "auto"):
+            options.append(f"--{name}" if value is True else f"--{name} {shlex.quote(value)}")
+    named = " ".join(["robustpool aggregate", shlex.quote(file), *options])
+    return replace(comparison, advice=tuple(sentence.replace(COMMAND, named) for sentence in comparison.advice))
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 LEANING = "geometric-mean"
 """It leans towards no on every question: no rule to recommend, whatever its score."""
 
+COMMAND = "robustpool aggregate FILE"
+"""How the commands begin; who knows the file, and how it was read, puts that in place of FILE."""
+
 TO_DO = "What to do: "
 """How the advice begins."""
 
@@ -211,7 +214,7 @@ def _command(rule: RuleScore, clip: float) -> str:
         options += [f"--clip {clip:g}"] if clip not in (0, CLIP) else []
     elif clip and not averages:
         options.append(f"--clip {clip:g}")
-    return f"`robustpool aggregate FILE {' '.join(options)}`"
+    return f"`{COMMAND} {' '.join(options)}`"
 
 
 # ------------------------------------------------------------------------------------------------------ what the data say

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import checks
-from ..aggregators.rows import contradictory
+from ..aggregators.rows import Rows, contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable
@@ -120,7 +120,8 @@ def mean_log_odds(panel: Panel) -> FloatArray:
     """The mean log-odds of the answers of each profile, brought into [0.01, 0.99] first, by their weights: (profiles,)."""
     averages = np.empty(len(panel.question))
     for places, reports, weights in panel.profiles():
-        averages[places] = np.average(clipped_logit(reports), axis=1, weights=weights)
+        rows = Rows(reports, weights, complete=True)
+        averages[places] = rows.mean(clipped_logit(reports))
     return averages
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.design import AnyAggregator, agents_of, as_aggregator
+from ..aggregators.rules import Rule
 from ..checks import number
 from ..errors import InputError
 from ..forecasts import ContradictionWarning, combine, low_end
@@ -53,7 +54,7 @@ def aggregate_table(
         A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: many rows are
         sorted by question in a temporary folder first.
     rule, clip
-        As in `aggregate`. Weights of the table are used; a rule that has no use for them refuses the table.
+        As in `aggregate`. Weights of the table go to rules that take them; for others there is a warning.
     half_life
         Older answers count less: 2^(-age / half_life), the age in days before the newest answer to the question.
         Answers without a timestamp are left out.
@@ -111,6 +112,10 @@ class Pool:
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
         self._aggregator, self._clip = aggregator, low_end(clip)
         self._agents = agents_of(aggregator)
+        self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
+        if self._half_life is not None and not self._takes_weights:
+            raise InputError("half_life makes weights, and this rule takes none.")
+        self._unweighted = False
         self._parts: list[tuple[slice, PooledTable]] = []  # with the places of its questions among all
         self._at_odds: list[str] = []  # questions with both a 0 and a 1
         self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
@@ -129,7 +134,9 @@ class Pool:
             if self._agents not in (None, count):
                 self._unfit += [(table.questions[each], count) for each in group.questions.tolist()]
                 continue
-            said, at_odds = combine(group.reports, self._aggregator, self._clip, group.weights)
+            weights = group.weights if self._takes_weights else None
+            self._unweighted |= weights is not group.weights
+            said, at_odds = combine(group.reports, self._aggregator, self._clip, weights)
             forecasts[group.questions] = said
             self._at_odds += [table.questions[each] for each in group.questions[at_odds].tolist()]
         pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
@@ -158,6 +165,10 @@ class Pool:
                 raise InputError(f"{rule} (and none has {self._agents}).")
             without = f"{len(self._unfit):,} of {counted(questions, 'question')} have no forecast"
             warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
+        if self._unweighted:
+            warnings.warn(
+                "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
+            )
         if self._at_odds:
             warnings.warn(
                 "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question "
