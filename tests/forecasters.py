@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from robustpool.tables.records import ForecastTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from robustpool.evaluation.records import Comparison, RuleScore
+
+Answers = dict[tuple[str, str], float]
 
 
 def simulated(questions: int, agents: int, *, slope: float = 1.0, shared: float = 0.0, seed: int = 0) -> ForecastTable:
@@ -24,3 +33,34 @@ def simulated(questions: int, agents: int, *, slope: float = 1.0, shared: float 
         (1 / (1 + np.exp(-evidence / slope))).ravel(),
         y,
     )
+
+
+def table_of(
+    answers: Sequence[Sequence[float]], outcomes: Sequence[float], weights: Sequence[Sequence[float]] | None = None
+) -> ForecastTable:
+    """A table with one list of answers for each question."""
+    sizes = [len(row) for row in answers]
+    return ForecastTable(
+        [f"q{q}" for q in range(len(answers))],
+        [f"f{f}" for f in range(max(sizes))],
+        np.repeat(np.arange(len(answers)), sizes),
+        np.concatenate([np.arange(size) for size in sizes]),
+        np.concatenate([np.array(row, dtype=float) for row in answers]),
+        np.array(outcomes, dtype=float),
+        weight=None if weights is None else np.concatenate([np.array(row, dtype=float) for row in weights]),
+    )
+
+
+def of(comparison: Comparison, name: str) -> RuleScore:
+    return next(rule for rule in comparison.rules if rule.name == name)
+
+
+def said(comparison: Comparison) -> str:
+    return " ".join(comparison.advice)
+
+
+def as_answers(table: ForecastTable) -> Answers:
+    return {
+        (table.questions[q], table.forecasters[f]): p
+        for q, f, p in zip(table.question, table.forecaster, table.probability.tolist(), strict=True)
+    }

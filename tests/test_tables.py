@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
-import os
 import random
 import tempfile
-import threading
 import warnings
-from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forecasters import Answers, as_answers
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.errors import InputError
 from robustpool.forecasts import ContradictionWarning, aggregate
@@ -31,15 +26,13 @@ from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.recency import weigh_by_age
 from robustpool.tables.records import ForecastTable
-from robustpool.tables.rejecting import ASIDES, RowsLeftOutWarning, summary_lines
+from robustpool.tables.rejecting import RowsLeftOutWarning
 from robustpool.tables.values import times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from robustpool.tables.pooled import PooledTable
-
-Answers = dict[tuple[str, str], float]
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=5)
 probabilities = st.floats(0, 1)
@@ -119,13 +112,6 @@ def test_the_same_table_from_everything(table: Answers, rng: random.Random) -> N
     assert straight.keys() == mixed.keys()
     for question, forecast in straight.items():
         assert mixed[question] == pytest.approx(forecast, abs=1e-12)
-
-
-def as_answers(table: ForecastTable) -> Answers:
-    return {
-        (table.questions[q], table.forecasters[f]): p
-        for q, f, p in zip(table.question, table.forecaster, table.probability.tolist(), strict=True)
-    }
 
 
 def by_question(pooled: PooledTable) -> dict[str, float]:
@@ -436,191 +422,6 @@ def test_columns_with_other_names(tmp_path: Path) -> None:
     assert read_forecasts(table) is table
 
 
-# ---------------------------------------------------------------------------------------------------- the formats of others
-
-
-def test_metaculus(tmp_path: Path) -> None:
-    header = (
-        "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
-        "Probability Yes Per Category,Continuous CDF\n"
-    )
-    (tmp_path / "forecast_data.csv").write_text(
-        header + "1,7,ann,2024-01-01 00:00:00+00:00,,,0.5,,\n"
-        "1,7,ann,2024-02-01 00:00:00+00:00,,,0.75,,\n"
-        '2,7,ann,2024-01-01 00:00:00+00:00,,,,"[0.5, 0.5]",\n'
-        "1,,recency_weighted,2024-01-01 00:00:00+00:00,,12,0.6,,\n"
-    )
-    table = read_forecasts(tmp_path / "forecast_data.csv")
-    assert as_answers(table) == {("1", "7"): 0.75}
-    assert table.tally.superseded == 1
-    assert table.rejected.counts == {
-        "a row must be the forecast of one forecaster, not an aggregate of so many": 1,
-        "a forecast must be on a binary question": 1,
-    }
-
-
-def test_the_good_judgment_project(tmp_path: Path) -> None:
-    rows = [
-        "1001-0,5,a,0.25,2012-01-01,1,closed",
-        "1001-0,5,b,0.75,2012-01-01,1,closed",
-        "1002-0,5,a,0.2,2012-01-01,1,closed",
-        "1002-0,5,b,0.3,2012-01-01,1,closed",
-        "1002-0,5,c,0.5,2012-01-01,1,closed",
-        "1003-2,5,a,0.5,2012-01-01,1,closed",
-        "1001-0,6,a,0.5,2012-01-02,4,closed",
-        "1004-0,6,a,0.5,2012-01-02,1,voided",
-    ]
-    text = "ifp_id,user_id,answer_option,value,fcast_date,fcast_type,q_status\n" + "\n".join(rows)
-    (tmp_path / "survey_fcasts.yr1.csv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
-    table = read_forecasts(tmp_path / "survey_fcasts.yr1.csv.gz")
-    assert as_answers(table) == {("1001-0", "5"): 0.25}
-    assert table.tally.complements == 1
-    assert table.rejected.counts == {
-        "a question must not be conditional on another (its name ends in -1 to -5)": 1,
-        "a forecast must not be withdrawn (fcast_type 4)": 1,
-        "a question must not be voided": 1,
-        "a question must have two options, named a and b, 1 and 0 or yes and no": 3,
-    }
-    assert table.rejected.total + sum(table.tally.aside.values()) + table.rows == 8
-
-
-def test_a_forecaster_who_says_only_how_likely_no_is_counts(tmp_path: Path) -> None:
-    rows = [
-        "1001-0,5,b,0.75,2012-01-01",
-        "1001-0,5,b,0.75,2012-01-01",
-        "1001-0,6,a,0.5,2012-01-01",
-        "1001-0,6,b,0.5,2012-01-01",
-        "1001-0,6,b,0.25,2012-01-03",
-        "1001-0,7,b,0.9,2012-01-01",
-        "1001-0,7,b,0.4,2012-01-02",
-        "1001-0,7,a,0.625,2012-01-02",
-        "1001-0,8,b,,2012-01-02",
-        "1001-0,9,b,2,2012-01-02",
-    ]
-    (tmp_path / "f.csv").write_text("ifp_id,user_id,answer_option,value,fcast_date\n" + "\n".join(rows))
-    table = read_forecasts(tmp_path / "f.csv")
-    assert as_answers(table) == {("1001-0", "5"): 0.25, ("1001-0", "6"): 0.75, ("1001-0", "7"): 0.625}
-    aside = {name: count for name, count in table.tally.aside.items() if count}
-    assert aside == {"missing": 1, "duplicates": 1, "superseded": 3, "complements": 1}
-    assert table.rejected.counts == {"probability must lie in [0, 1]": 1}
-    assert "1 row is the probability of no, beside that of yes." in summary_lines(table.rejected, table.tally)
-    untimed = [row.rpartition(",")[0] for row in rows[2:5]]
-    (tmp_path / "f.csv").write_text("ifp_id,user_id,answer_option,value\n" + "\n".join(untimed))
-    assert as_answers(read_forecasts(tmp_path / "f.csv")) == {("1001-0", "6"): 0.5}
-
-
-def test_iqisa(tmp_path: Path) -> None:
-    (tmp_path / "f.csv").write_text(
-        "question_id,user_id,team_id,probability,answer_option,timestamp,outcome,n_opts\n"
-        "1,5,0,0.25,a,2012-01-01 10:00:00,b,2\n1,5,0,0.75,b,2012-01-01 10:00:00,b,2\n2,5,0,0.5,a,2012-01-01,a,2\n"
-    )
-    table = read_forecasts(tmp_path / "f.csv")
-    assert as_answers(table) == {("1", "5"): 0.25, ("2", "5"): 0.5}
-    assert table.outcome.tolist() == [0, 1]
-    assert table.tally.ignored == ("team_id", "n_opts")
-
-
-def test_hubverse() -> None:
-    frame = pl.DataFrame(
-        {
-            "origin_date": ["2024-01-06"] * 5,
-            "location": ["US", "US", "US", "CA", "CA"],
-            "model_id": list("aabab"),
-            "output_type": ["pmf", "pmf", "pmf", "quantile", "pmf"],
-            "output_type_id": ["yes", "no", "yes", "0.5", "low"],
-            "value": [0.25, 0.75, 0.5, 17.0, 0.2],
-        }
-    )
-    table = read_forecasts(frame)
-    assert as_answers(table) == {("2024-01-06 | US", "a"): 0.25, ("2024-01-06 | US", "b"): 0.5}
-    assert table.rejected.counts == {
-        "output_type must be pmf": 1,
-        "a question must have two options, named a and b, 1 and 0 or yes and no": 1,
-    }
-
-
-# -------------------------------------------------------------------------------------------------------------- time
-
-
-@pytest.fixture
-def timed(tmp_path: Path) -> Path:
-    path = tmp_path / "timed.csv"
-    path.write_text(
-        "question_id,forecaster_id,probability,timestamp,outcome\n"
-        "q1,ann,0.2,2024-01-01,1\nq1,ann,0.4,2024-01-03,1\nq1,bob,0.8,2024-01-05,1\nq2,bob,0.5,2020-01-01,\n"
-    )
-    return path
-
-
-def test_as_of_takes_the_answers_until_then(timed: Path) -> None:
-    early = read_forecasts(timed, as_of="2024-01-02")
-    assert as_answers(early) == {("q1", "ann"): 0.2, ("q2", "bob"): 0.5}
-    assert early.tally.later == 2
-    assert as_answers(read_forecasts(timed, as_of=datetime(2024, 1, 3, tzinfo=UTC)))["q1", "ann"] == 0.4
-
-
-def test_answers_without_a_time_are_not_known_to_be_that_old(timed: Path, tmp_path: Path) -> None:
-    timed.write_text(timed.read_text() + "q1,eve,0.9,,1\nq2,eve,0.9,NA,\n")
-    early = read_forecasts(timed, as_of="2024-01-02")
-    assert as_answers(early) == {("q1", "ann"): 0.2, ("q2", "bob"): 0.5}
-    assert (early.tally.later, early.tally.untimed) == (2, 2)
-    assert summary_lines(early.rejected, early.tally) == [
-        "2 rows are later than the time that was asked for.",
-        "2 rows have no timestamp, which as_of and half_life need.",
-    ]
-    assert ("q1", "eve") in as_answers(read_forecasts(timed))
-    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
-    with pytest.raises(InputError, match=r"one answer; no answer has a timestamp, which as_of needs \(1 row\)\.$"):
-        read_forecasts(tmp_path / "f.csv", as_of="2024-01-02")
-
-
-def test_older_answers_count_less(timed: Path) -> None:
-    weighted = weigh_by_age(read_forecasts(timed), half_life=2)
-    assert weighted.weight is not None
-    assert weighted.weight.tolist() == [0.5, 1, 1]
-    pooled = aggregate_table(timed, "mean", half_life=2)
-    assert pooled.forecasts == pytest.approx([(0.5 * 0.4 + 0.8) / 1.5, 0.5])
-    assert weigh_by_age(weighted, half_life=2).weight == pytest.approx([0.25, 1, 1])
-
-
-def test_of_a_day_as_of_is_the_end(timed: Path) -> None:
-    timed.write_text(timed.read_text() + "q2,eve,0.9,2024-01-02T23:59:59.9Z,\nq2,dan,0.9,2024-01-03T00:00:00Z,\n")
-    for day in ("2024-01-02", " 20240102 ", "20240102.0", 20240102, "2024-W01-2", date(2024, 1, 2)):
-        early = as_answers(read_forecasts(timed, as_of=day))  # type: ignore[arg-type]
-        assert ("q2", "eve") in early, day
-        assert ("q2", "dan") not in early, day
-    for moment in ("2024-01-02T00:00:00", datetime(2024, 1, 2, tzinfo=UTC), 1704153600, "1704153600"):
-        assert ("q2", "eve") not in as_answers(read_forecasts(timed, as_of=moment)), moment
-
-
-@pytest.mark.parametrize("room", [row_store.ROOM, 1])
-def test_half_life_leaves_out_answers_without_a_time(timed: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_store, "ROOM", room)
-    without = aggregate_table(timed, "mean", half_life=2).forecasts
-    timed.write_text(timed.read_text() + "q1,eve,0.9,,1\nq3,eve,0.5,NA,\n")
-    pooled = aggregate_table(timed, "mean", half_life=2)
-    np.testing.assert_array_equal(pooled.forecasts, [*without, np.nan])
-    assert (pooled.answers.tolist(), pooled.tally.untimed) == ([2, 1, 0], 2)
-    table = read_forecasts(timed)
-    assert weigh_by_age(table, half_life=2).tally.untimed == 2
-    from_table = aggregate_table(table, "mean", half_life=2)
-    np.testing.assert_array_equal(from_table.forecasts, pooled.forecasts)
-    assert from_table.tally.untimed == 2
-    timed.write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
-    with pytest.raises(InputError, match=r"one answer; no answer has a timestamp, which half_life needs \(1 row\)\.$"):
-        aggregate_table(timed, half_life=2)
-    with pytest.raises(InputError, match=r"^half_life needs timestamps; no answer has one \(1 answer\)\.$"):
-        aggregate_table(read_forecasts(timed), half_life=2)
-
-
-def test_half_life_needs_times(timed: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^half_life must be a finite number, greater than 0; it is 0\.$"):
-        aggregate_table(timed, half_life=0)
-    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
-    with pytest.raises(InputError, match=r"^half_life needs a column timestamp; there is none\.$"):
-        aggregate_table(tmp_path / "f.csv", half_life=1)
-
-
 # ------------------------------------------------------------------------------------------------------------- pooling
 
 
@@ -705,240 +506,3 @@ def test_a_library_that_is_none() -> None:
     pooled = aggregate_table(read_forecasts(long_frame({("a", "x"): 0.5})))
     with pytest.raises(InputError, match=r"^a data frame of 'excel' cannot be made"):
         pooled.frame("excel")
-
-
-# ------------------------------------------------------------------------------------------------------- the command line
-
-
-@pytest.fixture
-def robustpool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
-    """Run a command in a folder with a file; its exit status, what it prints, and what it says."""
-    from robustpool.cli import main
-
-    monkeypatch.chdir(tmp_path)
-    Path("f.csv").write_text(
-        "question_id,forecaster_id,probability,outcome\nq1,a,0.7,1\nq1,b,0.6,1\nq2,a,1.5,0\nq2,b,0.2,0\n"
-    )
-
-    Path("folder").mkdir()
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["robustpool", *arguments])
-        try:
-            main()
-            status = 0
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        return status, *capfd.readouterr()
-
-    return run
-
-
-def test_a_file_on_the_command_line(robustpool: Any) -> None:
-    status, printed, said = robustpool("aggregate", "f.csv", "--rule", "mean")
-    assert (status, printed) == (0, "question_id,forecast,forecasters,outcome\nq1,0.6499999999999999,2,1\nq2,0.2,1,0\n")
-    assert said == (
-        "robustpool: 1 of 4 rows was left out: 1 because probability must lie in [0, 1] "
-        "(line 4 (question q2, forecaster a) is 1.5).\n"
-    )
-    status, printed, _ = robustpool("aggregate", "f.csv", "-o", "out.csv", "--json")
-    data = json.loads(printed)
-    assert (data["questions"], data["output"], data["rows"], data["forecasters"], data["answers"]) == (
-        2,
-        "out.csv",
-        4,
-        2,
-        3,
-    )
-    assert data["rejected"]["counts"] == {"probability must lie in [0, 1]": 1}
-    assert data["rejected"]["first"][0]["line"] == 4
-    assert Path("out.csv").read_text().startswith("question_id,forecast,forecasters,outcome\nq1,0.66")
-    data = json.loads(robustpool("aggregate", "f.csv", "--json")[1])
-    assert (data["contradictions"], data["unfit"], data["without_forecast"]) == (0, 0, 0)
-    assert [each["question_id"] for each in data["forecasts"]] == ["q1", "q2"]
-    assert robustpool("aggregate", "f.csv", "-o", "out.parquet")[1] == "2 questions: the forecasts are in out.parquet\n"
-
-
-def test_the_counts_of_the_json_add_up_to_the_rows(robustpool: Any) -> None:
-    rows = ["q1,a,0.5,2024-01-01", "q1,a,0.5,2024-01-01", "q1,b,0.25,2024-01-01", "q1,b,0.75,2024-01-01"]
-    rows += ["q2,a,,2024-01-01", "q2,a,3,2024-01-01", "q2,a,0.5,2024-02-01", "q2,a,0.5,", "q3", "q2,a,0.5,2023-01-01"]
-    rows += ["q2,a,0.75,2023-02-01"]
-    Path("f.csv").write_text("question_id,forecaster_id,probability,timestamp\n" + "\n".join(rows))
-    data = json.loads(robustpool("aggregate", "f.csv", "--as-of", "2024-01-31", "--json")[1])
-    assert data["rejected"]["total"] == 2
-    counts = {name: data[name] for name in ("answers", *ASIDES)}
-    ones = dict.fromkeys(["missing", "duplicates", "replaced", "superseded", "later", "untimed"], 1)
-    assert counts == {"answers": 3, **ones, "complements": 0}
-    assert data["rows"] == len(rows) == sum(counts.values()) + data["rejected"]["total"]
-
-
-def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
-    Path("2024.csv").write_text("question_id;x;y\nq1;55;45\n")
-    assert robustpool("aggregate", "2024.csv", "--percent")[0] == 0
-    assert robustpool("aggregate", "./2024.csv", "--rule", "mean", "--percent")[1].splitlines()[1] == "q1,0.5,2"
-    Path("table").write_text("question_id,who,chance\nq1,a,0.5\n")
-    assert robustpool("aggregate", "table", "--column", "forecaster_id=who", "--column", "probability=chance")[0] == 0
-    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["f.csv", "--strict"], r"line 4 (question q2, forecaster a) is 1.5 (1 of 4 rows cannot be used)."),
-        (["none.csv"], "the file 'none.csv' does not exist."),
-        (["f.csv", "0.7"], "aggregate takes numbers or one file; the arguments are 'f.csv 0.7'."),
-        (["f.csv", "f.csv"], "aggregate takes numbers or one file; the arguments are 'f.csv f.csv'."),
-        (["f.csv", "--percnt"], "there is no option '--percnt'"),
-        (["f.csv", "-o", "f.csv"], "--out must be another file than the input; both are 'f.csv'."),
-        (["f.csv", "-o", "./f.csv"], "--out must be another file than the input; both are 'f.csv'."),
-        (["f.csv", "-o", "f.csv/x"], "cannot be written"),
-        (["f.csv", "-o", "out.xlsx"], "the output must end in .csv, .tsv or .parquet; it is 'out.xlsx'."),
-        (["f.csv", "--clip", "0.7"], "clip must lie in [0, 0.5); it is 0.7."),
-        (["f.csv", "--explain"], "--explain is for the numbers of one event; 'f.csv' is a file."),
-        (["f.csv", "--per-forecaster"], "--per-forecaster goes with --recalibrate; there is none."),
-        (["f.csv", "--recalibrate", "magic"], "--recalibrate must be one of slope, platt, isotonic; it is 'magic'."),
-        (["f.csv", "--column", "p"], "--column must be written as role=name, such as probability=p; it is 'p'."),
-        (["f.csv", "--half-life", "3"], "half_life needs a column timestamp; there is none."),
-        (["f.csv", "--rule", "magic"], "rule must be one of minimax, mean,"),
-        (["f.csv", "--layout", "tall"], "layout must be one of auto, long, wide; it is 'tall'."),
-        (["."], "'.' cannot be read: it is a folder."),
-        (["folder"], "'folder' cannot be read: it is a folder."),
-        (["./0.6"], "the file '0.6' does not exist."),
-        (["none/f"], "the file 'none/f' does not exist."),
-        ([], "aggregate needs something to combine; give some probabilities, or one file: `robustpool aggregate 0.7"),
-        (["0.5", "0_1"], "report 2 must be a number; it is '0_1'."),
-        (["0.5", "1_0/20"], "report 2 must be a number; it is '1_0/20'."),
-        (["0.7", "0.6", "--percent"], "--percent goes with a file; '0.7' is none."),
-        (["0.7", "0.6", "-o", "out.csv"], "--out goes with a file; '0.7' is none."),
-        (["0.7", "--half-life", "3"], "--half-life goes with a file; '0.7' is none."),
-    ],
-)
-def test_wrong_commands(robustpool: Any, arguments: list[str], sentence: str) -> None:
-    status, printed, said = robustpool("aggregate", *arguments)
-    assert (status, printed) == (2, "")
-    assert sentence in said
-    assert said.count("\n") == 1
-
-
-WIDE = "question_id,index,ann,bob,volume\nq1,0,0.7,0.6,30\nq2,1,0.2,0.1,500\n"
-
-
-@pytest.mark.parametrize("name", ["-", "/dev/stdin", "fifo"])
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
-def test_what_can_be_read_only_once(robustpool: Any, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
-    frame = pd.DataFrame({"question_id": ["q1", "q1"], "forecaster_id": ["a", "b"], "probability": [0.7, 0.6]})
-    if kind == "parquet":
-        frame.to_parquet("piped")
-    else:
-        frame.to_csv("piped", index=False, compression="gzip" if kind.endswith("gz") else None)
-    monkeypatch.setattr(tempfile, "tempdir", "folder")
-    with piped(Path("piped").read_bytes(), name):
-        status, printed, said = robustpool("aggregate", name, "--rule", "mean", "-o", "-")
-    assert (status, said) == (0, "")
-    assert printed == "question_id,forecast,forecasters\nq1,0.6499999999999999,2\n"
-    assert not list(Path("folder").iterdir())
-    with piped(b"PK\x03\x04", name):
-        status, printed, said = robustpool("compare", name)
-    assert (status, printed) == (2, "")
-    assert said.startswith(f"robustpool: '{name}' must be a CSV or Parquet file; it is a workbook")
-
-
-@contextmanager
-def piped(content: bytes, name: str) -> Iterator[None]:
-    """What can be read once under this name: standard input, or a pipe of its own."""
-    if name == "fifo":
-        if not Path(name).exists():
-            os.mkfifo(name)
-        writer = threading.Thread(target=lambda: Path(name).write_bytes(content))
-        writer.start()
-        yield
-        writer.join()
-        return
-    kept = os.dup(0)
-    end, start = os.pipe()
-    os.write(start, content)
-    os.close(start)
-    os.dup2(end, 0)
-    os.close(end)
-    try:
-        with pytest.MonkeyPatch.context() as patch, open(0, "rb", closefd=False) as stream:
-            patch.setattr("sys.stdin", io.TextIOWrapper(stream))
-            yield
-    finally:
-        os.dup2(kept, 0)
-        os.close(kept)
-
-
-def test_a_temporary_folder_for_input_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(
-        InputError, match=r"^'-' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file"
-    ):
-        read_forecasts("-")
-
-
-def test_a_number_is_a_number_and_a_path_is_a_file(robustpool: Any) -> None:
-    Path("0.7").write_text("question_id,forecaster_id,probability\nq1,a,0.5\n")
-    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
-    assert robustpool("aggregate", ".7", ".6")[1] == "0.66077\n"
-    assert robustpool("aggregate", "./0.7")[1] == "question_id,forecast,forecasters\nq1,0.5,1\n"
-    assert robustpool("aggregate", str(Path("0.7").absolute()))[0] == 0
-
-
-def test_of_a_wide_table_the_forecasters_are_told(robustpool: Any) -> None:
-    Path("wide.csv").write_text(WIDE)
-    status, printed, said = robustpool("aggregate", "wide.csv", "--rule", "mean", "-o", "-")
-    assert (status, printed.splitlines()[1]) == (0, "q1,0.6499999999999999,2")
-    assert said.splitlines() == [
-        "robustpool: columns that were not used: index.",
-        "robustpool: columns that were not used, because most of their values lie outside [0, 1]: volume.",
-        "robustpool: forecasters: ann and bob.",
-    ]
-    header, row = ",".join(f"f{i}" for i in range(7)), ",".join(["0.5"] * 7)
-    Path("wide.csv").write_text(f"question_id,{header}\nq1,{row}\n")
-    assert robustpool("aggregate", "wide.csv")[2] == "robustpool: forecasters: f0, f1, f2, f3 and 3 more.\n"
-
-
-def test_an_outcome_that_is_not_used_is_told_and_compare_leaves_the_question_out(robustpool: Any) -> None:
-    rows = [f"q{i},{who},0.{i % 8 + 1},{i % 2}" for i in range(40) for who in "ab"]
-    rows += ["q40,a,0.5,annulled", "q41,a,0.5,0", "q41,b,0.5,1"]
-    Path("f.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
-    status, printed, said = robustpool("aggregate", "f.csv", "--rule", "mean", "--json")
-    assert status == 0
-    assert "robustpool: 2 outcomes were not used: 1 because outcome must be" in said
-    data = json.loads(printed)
-    assert (data["outcomes_not_used"]["total"], data["rejected"]["total"], data["answers"]) == (2, 0, 83)
-    assert [(each["forecast"], each["outcome"]) for each in data["forecasts"][40:]] == [(0.5, None), (0.5, None)]
-    _, printed, said = robustpool("compare", "f.csv", "--json", "--rule", "mean", "--draws", "100")
-    assert json.loads(printed)["left_out"] == 2
-    assert "2 outcomes were not used" in said
-
-
-def test_progress_is_told_by_the_bytes_that_were_read(robustpool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[str, float]] = []
-
-    @contextmanager
-    def bar() -> Iterator[Callable[[str, float], None]]:
-        yield lambda what, share: told.append((what, share))
-
-    monkeypatch.setattr("robustpool.cli.aggregate_file.share_bar", bar)
-    assert robustpool("aggregate", "f.csv")[0] == 0
-    assert told == [("reading f.csv", 1.0)]
-
-
-def test_answers_can_be_recalibrated_first(robustpool: Any) -> None:
-    rng = np.random.default_rng(3)
-    rows = []
-    for question in range(200):
-        chance = rng.uniform(0.1, 0.9)
-        outcome = "" if question % 5 == 0 else int(rng.random() < chance)
-        rows += [f"q{question},{who},{chance * 0.2 + 0.4},{outcome}" for who in "ab"]  # far too close to one half
-    Path("shy.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
-
-    def spread(*options: str) -> float:
-        status, printed, said = robustpool("aggregate", "shy.csv", "--rule", "mean", "--json", *options)
-        assert status == 0, said
-        return float(np.std([each["forecast"] for each in json.loads(printed)["forecasts"]]))
-
-    assert spread("--recalibrate", "slope") > 2 * spread()
-    assert spread("--recalibrate", "platt", "--per-forecaster") > 2 * spread()

@@ -11,7 +11,8 @@ from .. import checks
 from ..aggregators.design import as_aggregator
 from ..aggregators.rules import Rule
 from ..errors import InputError
-from ..tables.records import ForecastTable
+from ..forecasts import low_end
+from ..tables.reading import read_forecasts
 from ..wording import counted
 from .advice import advise
 from .bootstrap import affordable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..aggregators.design import AnyAggregator
+    from ..tables.records import ForecastTable
     from .calibration import Calibration
 
     Progress = Callable[[str, float], None]
@@ -83,6 +85,7 @@ def compare(
 
     Examples
     --------
+    >>> from robustpool.tables.records import ForecastTable
     >>> table = ForecastTable(
     ...     [f"q{q}" for q in range(60)], ["ann", "bob"], np.repeat(np.arange(60), 2), np.tile([0, 1], 60),
     ...     np.tile([0.9, 0.7, 0.2, 0.4, 0.6, 0.3], 20), np.tile([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], 10),
@@ -93,7 +96,7 @@ def compare(
     """
     say = progress or _silent
     method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
-    low = checks.number("clip", clip, least=0, most=0.49)
+    low = low_end(clip)
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
@@ -101,7 +104,7 @@ def compare(
     chosen, unscored = contenders(rules)
     name = _with_reference(chosen, unscored, reference)
     say("reading", 0.0)
-    table, left_out = _resolved(_as_table(source), pairs)
+    table, left_out = _resolved(read_forecasts(source), pairs)
     panel = make_panel(table, pairs, seed)
     clusters = int(panel.clusters.max()) + 1
     draws = affordable(asked, clusters)
@@ -151,14 +154,6 @@ def compare(
 
 
 # -------------------------------------------------------------------------------------------------------- what comes in
-
-
-def _as_table(source: Any) -> ForecastTable:
-    if isinstance(source, ForecastTable):
-        return source
-    from ..tables.reading import read_forecasts
-
-    return read_forecasts(source)
 
 
 def _resolved(table: ForecastTable, pairs: int | None) -> tuple[ForecastTable, int]:

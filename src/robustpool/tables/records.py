@@ -32,7 +32,6 @@ class Group(NamedTuple):
     """Questions with equally many answers."""
 
     questions: IntArray  # (m,), numbers of questions
-    rows: IntArray  # (m, n), numbers of rows of the table
     reports: FloatArray  # (m, n)
     weights: FloatArray | None  # (m, n), if the table has weights
 
@@ -178,4 +177,4 @@ class ForecastTable:
                 questions = order[first : min(first + step, end)]
                 rows = self.offsets[questions][:, None] + np.arange(n)
                 weights = None if self.weight is None else self.weight[rows]
-                yield Group(questions, rows, self.probability[rows], weights)
+                yield Group(questions, self.probability[rows], weights)

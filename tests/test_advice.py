@@ -1,0 +1,324 @@
+"""What a comparison says of the forecasters, and what it says to do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forecasters import of, said, simulated, table_of
+from robustpool.aggregators.rules import RULES
+from robustpool.evaluation.comparison import compare
+from robustpool.evaluation.diagnosis import (
+    Confidence,
+    Diagnosis,
+    Extremising,
+    Sample,
+    Sharing,
+    diagnose,
+    findable,
+    is_extremising,
+)
+from robustpool.evaluation.records import Verdict
+
+RULES_HERE = ["mean", "minimax", "geometric-odds", "product", "karmarkar"]
+
+
+def test_calibrated_independent_agents_are_the_theorys_case() -> None:
+    comparison = compare(simulated(800, 2), rules=RULES_HERE)
+    found = diagnose(comparison)
+    assert comparison.individuals.stretch is not None
+    assert comparison.individuals.stretch.value == pytest.approx(2, abs=0.25)
+    findings = (Sample.ENOUGH, Confidence.IN_LINE, Sharing.INDEPENDENT, Extremising.HELPS)
+    assert found == Diagnosis(*findings, stretched=True)
+    assert of(comparison, "minimax").verdict is Verdict.BETTER
+    words = said(comparison)
+    assert "Their evidence looks independent" in words
+    assert "minimax is the rule whose worst case is smallest there" in words
+    assert not of(comparison, "minimax").tied_with_best  # with base rate 1/2, which product takes for granted
+    assert words.startswith(
+        "What to do: use product (0.1563 against 0.1743 of the mean), which did better here than minimax."
+    )
+    assert "The command: `robustpool aggregate FILE --rule product --clip 0.01`." in words
+    assert "This is measured, not proved" in words
+    without = compare(simulated(800, 2), rules=["mean", "minimax"])
+    assert said(without).startswith("What to do: use minimax (0.1652 against 0.1743 of the mean). The command: ")
+    tied = said(compare(simulated(250, 2, seed=2), rules=RULES_HERE))
+    assert (
+        "product, the best score, cannot be told from it. The command: `robustpool aggregate FILE --rule minimax"
+        in tied
+    )
+
+
+def test_over_confident_agents_make_extremising_lose() -> None:
+    table = simulated(1500, 2, slope=0.35, shared=0.3)
+    comparison = compare(table, rules=RULES_HERE)
+    found = diagnose(comparison)
+    assert (found.confidence, found.extremising) == (Confidence.OVER, Extremising.HURTS)
+    for name in ("minimax", "product", "karmarkar"):
+        assert of(comparison, name).verdict is Verdict.WORSE
+    words = said(comparison)
+    assert "over-confident: their calibration slope is 0.4" in words
+    assert "expected to lose to the mean, unless the forecasters are recalibrated first" in words
+    assert "Every rule that goes beyond the average loses to the mean here, as expected." in words
+    assert words.startswith("What to do: recalibrate the forecasters (slope), then use")
+    assert "--recalibrate auto" in said(compare(table, rules=RULES_HERE, recalibrate="none"))
+
+
+def test_forecasters_who_say_the_same_are_nested() -> None:
+    one = simulated(1500, 1, slope=2.5)
+    twins = table_of([[p, p, p] for p in one.probability.tolist()], one.outcome.tolist())
+    comparison = compare(twins, rules=RULES_HERE)
+    found = diagnose(comparison)
+    assert (found.sharing, found.confidence) == (Sharing.NESTED, Confidence.UNDER)
+    words = said(comparison)
+    assert "Their information is nested, or nearly so" in words
+    assert "next to no second opinion" in words
+    assert "gain by correcting under-confidence, as recalibration does" in words
+    assert "recalibrate the forecasters (slope), then use the mean (0." in words
+    assert "The command: `robustpool aggregate FILE --rule mean --recalibrate slope`." in words
+
+
+@pytest.mark.parametrize(("agents", "slope", "shared"), [(2, 0.6, 0.3), (5, 1.0, 0.5), (20, 0.7, 0.2)])
+def test_the_stretch_is_measured_on_what_the_rules_combine(agents: int, slope: float, shared: float) -> None:
+    """For simulated forecasters the truth is known: b n/(1 + (n - 1) rho), for pairs with n = 2."""
+    table = simulated(3000, agents, slope=slope, shared=shared)
+    for pairs, together in ((None, agents), (3, 2)):
+        found = compare(table, rules=["geometric-odds"], pairs=pairs, recalibrate="none", draws=100).individuals.stretch
+        assert found is not None
+        assert found.low < found.value < found.high
+        assert found.value == pytest.approx(slope * together / (1 + (together - 1) * shared), rel=0.15)
+
+
+def test_the_interval_of_the_stretch_covers() -> None:
+    hits = 0
+    for seed in range(60):
+        table = simulated(150, 5, slope=1.0, shared=0.3, seed=seed)
+        found = compare(table, rules=[], draws=100, recalibrate="none").individuals.stretch
+        assert found is not None
+        hits += found.low < 5 / (1 + 4 * 0.3) < found.high
+    assert 0.85 <= hits / 60 < 1
+
+
+def test_so_many_over_confident_agents_gain_by_stretching() -> None:
+    """One by one over-confident, 0.6, but ten of them share little: their average should be stretched by 3.2."""
+    comparison = compare(simulated(600, 10, slope=0.6, shared=0.1))
+    found = diagnose(comparison)
+    assert (found.confidence, found.stretched, found.extremising) == (Confidence.OVER, True, Extremising.HELPS)
+    words = said(comparison)
+    assert "One by one the forecasters are over-confident" in words
+    assert (
+        "But averaging so many undoes it: the average of their log-odds should be stretched by 3.1 (2.6 to 3.6), so that rules "
+        "that go about so far beyond it are expected to gain." in words
+    )
+    assert "Every rule that goes beyond the average beats the mean here, as expected." in words
+    assert words.startswith("What to do: use extremized-odds (0.")
+    assert "The command: `robustpool aggregate FILE --rule extremized-odds --clip 0.01`." in words
+    assert "are expected to lose" not in words
+
+
+@pytest.mark.parametrize(("questions", "agents"), [(150, 3), (1500, 2)])
+def test_a_stretch_that_is_not_told_from_1_promises_no_gain(questions: int, agents: int) -> None:
+    found = compare(simulated(questions, agents, slope=0.5, shared=0.3), rules=RULES_HERE)
+    assert not diagnose(found).stretched
+    assert "expected to lose to the mean, unless the forecasters are recalibrated first" in said(found)
+
+
+# ------------------------------------------------------------------------------------------- nothing to be recommended
+
+
+def test_equal_outcomes_teach_nothing() -> None:
+    rng = np.random.default_rng(0)
+    for outcome in (0, 1):
+        comparison = compare(table_of(rng.random((80, 3)).tolist(), [outcome] * 80))
+        assert comparison.advice == (
+            "What to do: wait until other outcomes are in.",
+            "All outcomes are the same: nothing can be learnt from them about rules.",
+        )
+
+
+def test_forecasts_that_point_the_wrong_way() -> None:
+    table = simulated(300, 3)
+    comparison = compare(replace(table, outcome=1 - table.outcome))
+    assert diagnose(comparison).confidence is Confidence.WRONG_WAY
+    assert comparison.recalibrated == ()
+    words = said(comparison)
+    assert words.startswith("What to do: look at the outcome column first. The forecasters point the wrong way: is the")
+    assert "outcome column reversed? Their calibration slope is -0." in words
+    assert not any(word in words for word in (" use ", "robustpool aggregate"))
+
+
+def test_forecasts_without_information_are_worth_the_base_rate() -> None:
+    rng = np.random.default_rng(1)
+    comparison = compare(table_of(rng.random((300, 3)).tolist(), (rng.random(300) < 0.3).astype(float).tolist()))
+    assert diagnose(comparison).confidence is Confidence.UNINFORMED
+    words = said(comparison)
+    assert words.startswith(
+        "What to do: say the base rate and leave the forecasts aside. The forecasters carry no information"
+    )
+    assert (
+        f"has a Brier score of {comparison.base_rate_brier:.4f}, the mean {of(comparison, 'mean').brier.value:.4f}."
+        in words
+    )
+    assert not any(word in words for word in (" use ", "robustpool aggregate"))
+
+
+def test_what_single_answers_hide_the_average_may_show() -> None:
+    table = simulated(60, 200, slope=0.02, seed=3)
+    comparison = compare(table, rules=RULES_HERE)
+    assert diagnose(comparison).confidence is not Confidence.UNINFORMED
+
+
+def test_the_base_rate_is_that_of_the_other_clusters() -> None:
+    table = table_of([[0.5, 0.6]] * 4, [1, 1, 0, 0])
+    found = compare(table, rules=["mean"])
+    assert found.base_rate_brier == pytest.approx((2 / 3) ** 2)  # one of three others came out the same way
+    clustered = compare(replace(table, cluster=np.array([0, 1, 0, 1])), rules=["mean"])
+    assert clustered.base_rate_brier == pytest.approx(0.25)
+    assert math.isnan(compare(replace(table, cluster=np.zeros(4, dtype=int)), rules=["mean"]).base_rate_brier)
+
+
+def test_a_base_rate_that_beats_the_reference_is_named() -> None:
+    comparison = compare(simulated(400, 2, slope=0.1, shared=0.9), rules=["mean", "median"], recalibrate="none")
+    assert comparison.base_rate_brier < of(comparison, "mean").brier.value
+    assert f"Always saying the base rate has {comparison.base_rate_brier:.4f}, less than the mean." in said(comparison)
+
+
+def test_one_answer_each_leaves_nothing_to_combine() -> None:
+    comparison = compare(simulated(400, 1, slope=0.4), rules=["mean", "karmarkar"])
+    assert comparison.individuals.dependence is None
+    words = said(comparison)
+    assert words.startswith(
+        "What to do: there is nothing to combine, as each question has one answer; recalibrate it (slope)"
+    )
+    assert "--rule mean --recalibrate slope`." in words
+    calibrated = compare(simulated(400, 1), rules=["mean", "karmarkar"])
+    assert calibrated.advice[0] == "What to do: there is nothing to combine, as each question has one answer."
+
+
+def test_what_four_digits_cannot_show_is_no_verdict() -> None:
+    def hardly(reports: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return reports.mean(axis=1) * (1 - 1e-5)
+
+    comparison = compare(table_of([[0.9, 0.7]] * 30 + [[0.2, 0.3]] * 30, [0] * 60), rules=[hardly, "mean"])
+    found = of(comparison, "hardly")
+    assert -5e-5 < found.difference.low < found.difference.high < 0
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert all(rule.tied_with_best for rule in comparison.rules)
+    assert findable(comparison) is None
+
+
+def test_minimax_is_called_smallest_where_that_is_proved() -> None:
+    claim, weaker = "minimax is the rule whose worst case is smallest there", "minimax is made for it"
+    few, many = simulated(900, 3), simulated(900, 7)
+    assert claim in said(compare(few, rules=["mean", "minimax"]))
+    words = said(compare(many, rules=["mean", "minimax"]))
+    assert weaker in words
+    assert claim not in words
+    assert claim in said(compare(many, rules=["mean", "minimax"], pairs=5))
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({"rules": ["extremized-odds:d=2"], "clip": 0.02}, "--rule extremized-odds:d=2 --clip 0.02`"),
+        ({"rules": ["extremized-odds:d=2"], "clip": 0.0}, "--rule extremized-odds:d=2`"),
+        ({"rules": ["karmarkar:a=2"]}, "--rule karmarkar:a=2`"),
+        ({"rules": ["mean"], "recalibrate": "slope", "per_forecaster": True}, "--recalibrate slope --per-forecaster`"),
+    ],
+)
+def test_the_command_is_what_was_scored(options: dict[str, Any], command: str) -> None:
+    comparison = compare(simulated(900, 3, slope=2.5, shared=0.3), **{"recalibrate": "none", **options})
+    assert f"{command}." in said(comparison)
+
+
+def test_a_function_of_ones_own_has_no_command() -> None:
+    def mine(reports: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return 1 / (1 + (1 / reports.mean(axis=1) - 1) ** 2)
+
+    words = said(compare(simulated(900, 3, slope=2.5, shared=0.3), rules=[mine], recalibrate="none"))
+    assert words.startswith("What to do: use mine (")
+    assert "robustpool aggregate" not in words
+
+
+def test_extremising_is_what_the_catalogue_says() -> None:
+    assert is_extremising("karmarkar:a=2")
+    assert is_extremising("bordley:prior=0.3")
+    assert not any(map(is_extremising, ("mean", "geometric-odds", "design.json", "<lambda>")))
+    assert [name for name in RULES if name != "bordley" and is_extremising(name)] == [
+        name for name, rule in RULES.items() if name != "bordley" and rule.extremises
+    ]
+
+
+def test_the_difference_that_is_found_four_times_out_of_five() -> None:
+    """Many samples with that very difference: the interval excludes 0 in about 80 % of them."""
+    options: Any = {"rules": ["mean", "karmarkar:a=1.5"], "draws": 200, "recalibrate": "none"}
+    first = compare(simulated(60, 2, slope=0.8, seed=0), **options)
+    step, half = findable(first), of(first, "karmarkar:a=1.5").difference
+    assert step is not None
+    assert step == pytest.approx((half.high - half.low) / 2 * 2.8 / 1.96)
+    samples = np.random.default_rng(0).normal(step, (half.high - half.low) / 2 / 1.96, 4000)
+    assert np.mean(np.abs(samples) > (half.high - half.low) / 2) == pytest.approx(0.8, abs=0.03)
+    assert f"find a difference of {step:.1g} in Brier score four times out of five" in said(first)
+
+
+@pytest.mark.parametrize("questions", [1, 5])
+def test_too_few_questions_say_nothing_about_differences(questions: int) -> None:
+    comparison = compare(table_of([[0.9, 0.7]] * questions, ([1, 0, 1, 1, 1] * 2)[:questions]))
+    assert findable(comparison) is None
+    if questions > 1:
+        assert comparison.advice[1] == f"{questions} questions: a small sample, which cannot tell much."
+
+
+def test_partly_shared_evidence_promises_nothing() -> None:
+    comparison = compare(simulated(1500, 4, shared=0.6), rules=RULES_HERE)
+    assert diagnose(comparison).sharing is Sharing.PARTLY
+    assert "They share much of their evidence: " in said(comparison)
+
+
+def test_a_small_sample_cannot_tell() -> None:
+    comparison = compare(simulated(25, 25, slope=1.3))
+    assert diagnose(comparison).sample is Sample.SMALL
+    assert diagnose(comparison).extremising is Extremising.CANNOT_TELL
+    words = said(comparison)
+    assert "a small sample" in words
+    assert "so few cannot tell which rule is best" in words
+    assert "What to do: keep the mean" in words
+
+
+def test_what_to_do_follows_the_scores_where_theory_is_silent() -> None:
+    """Under-confident with evidence of their own: the best rule that is told apart, recalibrated or not."""
+    comparison = compare(simulated(1500, 3, slope=2.0, shared=0.4), rules=RULES_HERE)
+    assert diagnose(comparison).confidence is Confidence.UNDER
+    assert "they correct under-confidence" in said(comparison)
+    assert "Every rule that goes beyond the average beats the mean here, as expected." in said(comparison)
+    raw = compare(simulated(1500, 3, slope=2.0, shared=0.4), rules=["mean", "karmarkar"], recalibrate="none")
+    assert said(raw).startswith("What to do: use karmarkar (0.")
+    assert "The command: `robustpool aggregate FILE --rule karmarkar`." in said(raw)  # it averages: nothing is clipped
+
+
+def test_people_who_expect_too_much_are_not_sent_to_a_rule_that_leans() -> None:
+    table = simulated(800, 5, slope=0.5, shared=0.5)
+    optimists = replace(table, probability=1 / (1 + np.exp(-1.5) * (1 / table.probability - 1)))
+    words = said(compare(optimists, rules=["mean", "geometric-mean", "minimax"], recalibrate="none"))
+    assert words.startswith(
+        "What to do: use the mean: nothing that was tried is surely better but geometric-mean, which leans towards no on every "
+        "question. The command: `robustpool aggregate FILE --rule mean`."
+    )
+    corrected = compare(optimists, rules=["mean", "geometric-mean", "minimax"])
+    assert {rule.recalibration for rule in corrected.recalibrated} == {"platt"}  # auto sees the lean
+    assert corrected.recalibrated[0].verdict is Verdict.BETTER
+    assert said(corrected).startswith("What to do: recalibrate the forecasters (platt), then use ")
+    assert "since the mean expects too much" in said(corrected)
+
+
+def test_an_extremising_reference_judges_no_extremising() -> None:
+    comparison = compare(simulated(800, 2, slope=0.35), rules=RULES_HERE, reference="product")
+    assert diagnose(comparison).extremising is Extremising.CANNOT_TELL
+    assert "beyond the average loses" not in said(comparison)
+    many = said(compare(simulated(600, 10, slope=0.6, shared=0.1), rules=RULES_HERE, reference="extremized-odds:d=3"))
+    assert "beyond the average lose here" not in many
+    assert "beyond the average loses" not in many

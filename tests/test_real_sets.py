@@ -1,0 +1,94 @@
+"""`compare` on the four sets of shared/data, where they are to be had: the table of their README, and the right advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from forecasters import of, said
+from robustpool.evaluation.comparison import compare
+from robustpool.evaluation.diagnosis import (
+    Confidence,
+    Sample,
+    Sharing,
+    diagnose,
+)
+from robustpool.evaluation.records import Verdict
+from robustpool.tables.reading import read_forecasts
+
+if TYPE_CHECKING:
+    from robustpool.tables.records import ForecastTable
+
+DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+ALL = {
+    "replication_surveys": (0.48, 0.2529, 0.2049, 0.2008),
+    "fte_midterms": (1.89, 0.0306, 0.0297, 0.0294),
+    "forecastbench_super": (1.04, 0.1275, 0.1197, 0.1194),
+    "aggrecat_replication": (1.29, 0.1764, 0.1516, 0.1445),
+}
+MOST_WORDS = 180
+PAIRS = {
+    "replication_surveys": (0.2286, 0.2319, 0.2362),
+    "fte_midterms": (0.0300, 0.0297, 0.0294),
+    "forecastbench_super": (0.1230, 0.1232, 0.1236),
+    "aggrecat_replication": (0.1635, 0.1613, 0.1598),
+}
+FOUND = {
+    "replication_surveys": (Sample.ENOUGH, Confidence.OVER, Sharing.PARTLY, "forecasters are over-confident"),
+    "fte_midterms": (Sample.ENOUGH, Confidence.UNDER, Sharing.NESTED, "information is nested"),
+    "forecastbench_super": (Sample.ENOUGH, Confidence.IN_LINE, Sharing.PARTLY, "nothing promises that they beat"),
+    "aggrecat_replication": (Sample.SMALL, Confidence.CANNOT_TELL, Sharing.PARTLY, "cannot tell which rule is best"),
+}
+
+
+def real(name: str) -> ForecastTable:
+    """One of the four sets of shared/data, which the repository does not ship."""
+    if not (DATA / f"{name}.csv").is_file():
+        pytest.skip(f"{DATA} is not here; the repository ships none of these data")
+    return read_forecasts(DATA / f"{name}.csv")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_real_forecasts_all_of_a_question(name: str) -> None:
+    comparison = compare(real(name), draws=500)
+    slope, individual, mean, odds = ALL[name]
+    assert comparison.individuals.slope is not None
+    assert comparison.individuals.slope.value == pytest.approx(slope, abs=0.006)
+    assert comparison.individuals.brier == pytest.approx(individual, abs=0.001)
+    assert of(comparison, "mean").brier.value == pytest.approx(mean, abs=0.001)
+    assert of(comparison, "geometric-odds").brier.value == pytest.approx(odds, abs=0.001)
+    found = diagnose(comparison)
+    assert (found.sample, found.confidence, found.sharing) == FOUND[name][:3]
+    assert FOUND[name][3] in said(comparison)
+    assert len(said(comparison).split()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_real_forecasts_two_at_a_time(name: str) -> None:
+    comparison = compare(real(name), pairs=2000, draws=500)
+    for rule, brier in zip(("mean", "geometric-odds", "average-prior"), PAIRS[name], strict=True):
+        assert of(comparison, rule).brier.value == pytest.approx(brier, abs=0.002)
+    assert FOUND[name][3] in said(comparison)
+    assert len(said(comparison).split()) <= MOST_WORDS
+
+
+def test_over_confident_surveys_two_at_a_time_and_all_at_once() -> None:
+    table = real("replication_surveys")
+    everyone, two = compare(table), compare(table, pairs=500, draws=500)
+    stretch = everyone.individuals.stretch
+    assert stretch is not None
+    assert stretch.value == pytest.approx(1.05, abs=0.01)
+    for comparison in (everyone, two):
+        assert not diagnose(comparison).stretched
+        assert "expected to lose to the mean, unless the forecasters are recalibrated first" in said(comparison)
+        assert {rule.recalibration for rule in comparison.recalibrated} == {"platt"}  # the mean expects too much
+        assert "since the mean expects too much" in said(comparison)
+    assert "Every rule that goes beyond the average loses to the mean here, as expected." in said(two)
+    best = everyone.recalibrated[0]
+    assert (best.name, round(best.brier.value, 4), best.verdict) == ("extremized-odds", 0.1867, Verdict.CANNOT_TELL)
+    assert said(everyone).startswith(
+        "What to do: use the mean: nothing that was tried is surely better but geometric-mean, which leans"
+    )
+    assert "to try it: `robustpool aggregate FILE --rule extremized-odds --recalibrate platt`" in said(everyone)

@@ -1,0 +1,257 @@
+"""`robustpool aggregate FILE`: what is printed, what is written, and what is said on standard error."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from robustpool.errors import InputError
+from robustpool.tables.reading import read_forecasts
+from robustpool.tables.rejecting import ASIDES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture
+def robustpool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
+    """Run a command in a folder with a file; its exit status, what it prints, and what it says."""
+    from robustpool.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("f.csv").write_text(
+        "question_id,forecaster_id,probability,outcome\nq1,a,0.7,1\nq1,b,0.6,1\nq2,a,1.5,0\nq2,b,0.2,0\n"
+    )
+
+    Path("folder").mkdir()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["robustpool", *arguments])
+        try:
+            main()
+            status = 0
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        return status, *capfd.readouterr()
+
+    return run
+
+
+def test_a_file_on_the_command_line(robustpool: Any) -> None:
+    status, printed, said = robustpool("aggregate", "f.csv", "--rule", "mean")
+    assert (status, printed) == (0, "question_id,forecast,forecasters,outcome\nq1,0.6499999999999999,2,1\nq2,0.2,1,0\n")
+    assert said == (
+        "robustpool: 1 of 4 rows was left out: 1 because probability must lie in [0, 1] "
+        "(line 4 (question q2, forecaster a) is 1.5).\n"
+    )
+    status, printed, _ = robustpool("aggregate", "f.csv", "-o", "out.csv", "--json")
+    data = json.loads(printed)
+    assert (data["questions"], data["output"], data["rows"], data["forecasters"], data["answers"]) == (
+        2,
+        "out.csv",
+        4,
+        2,
+        3,
+    )
+    assert data["rejected"]["counts"] == {"probability must lie in [0, 1]": 1}
+    assert data["rejected"]["first"][0]["line"] == 4
+    assert Path("out.csv").read_text().startswith("question_id,forecast,forecasters,outcome\nq1,0.66")
+    data = json.loads(robustpool("aggregate", "f.csv", "--json")[1])
+    assert (data["contradictions"], data["unfit"], data["without_forecast"]) == (0, 0, 0)
+    assert [each["question_id"] for each in data["forecasts"]] == ["q1", "q2"]
+    assert robustpool("aggregate", "f.csv", "-o", "out.parquet")[1] == "2 questions: the forecasts are in out.parquet\n"
+
+
+def test_the_counts_of_the_json_add_up_to_the_rows(robustpool: Any) -> None:
+    rows = ["q1,a,0.5,2024-01-01", "q1,a,0.5,2024-01-01", "q1,b,0.25,2024-01-01", "q1,b,0.75,2024-01-01"]
+    rows += ["q2,a,,2024-01-01", "q2,a,3,2024-01-01", "q2,a,0.5,2024-02-01", "q2,a,0.5,", "q3", "q2,a,0.5,2023-01-01"]
+    rows += ["q2,a,0.75,2023-02-01"]
+    Path("f.csv").write_text("question_id,forecaster_id,probability,timestamp\n" + "\n".join(rows))
+    data = json.loads(robustpool("aggregate", "f.csv", "--as-of", "2024-01-31", "--json")[1])
+    assert data["rejected"]["total"] == 2
+    counts = {name: data[name] for name in ("answers", *ASIDES)}
+    ones = dict.fromkeys(["missing", "duplicates", "replaced", "superseded", "later", "untimed"], 1)
+    assert counts == {"answers": 3, **ones, "complements": 0}
+    assert data["rows"] == len(rows) == sum(counts.values()) + data["rejected"]["total"]
+
+
+def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
+    Path("2024.csv").write_text("question_id;x;y\nq1;55;45\n")
+    assert robustpool("aggregate", "2024.csv", "--percent")[0] == 0
+    assert robustpool("aggregate", "./2024.csv", "--rule", "mean", "--percent")[1].splitlines()[1] == "q1,0.5,2"
+    Path("table").write_text("question_id,who,chance\nq1,a,0.5\n")
+    assert robustpool("aggregate", "table", "--column", "forecaster_id=who", "--column", "probability=chance")[0] == 0
+    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["f.csv", "--strict"], r"line 4 (question q2, forecaster a) is 1.5 (1 of 4 rows cannot be used)."),
+        (["none.csv"], "the file 'none.csv' does not exist."),
+        (["f.csv", "0.7"], "aggregate takes numbers or one file; the arguments are 'f.csv 0.7'."),
+        (["f.csv", "f.csv"], "aggregate takes numbers or one file; the arguments are 'f.csv f.csv'."),
+        (["f.csv", "--percnt"], "there is no option '--percnt'"),
+        (["f.csv", "-o", "f.csv"], "--out must be another file than the input; both are 'f.csv'."),
+        (["f.csv", "-o", "./f.csv"], "--out must be another file than the input; both are 'f.csv'."),
+        (["f.csv", "-o", "f.csv/x"], "cannot be written"),
+        (["f.csv", "-o", "out.xlsx"], "the output must end in .csv, .tsv or .parquet; it is 'out.xlsx'."),
+        (["f.csv", "--clip", "0.7"], "clip must lie in [0, 0.5); it is 0.7."),
+        (["f.csv", "--explain"], "--explain is for the numbers of one event; 'f.csv' is a file."),
+        (["f.csv", "--per-forecaster"], "--per-forecaster goes with --recalibrate; there is none."),
+        (["f.csv", "--recalibrate", "magic"], "--recalibrate must be one of slope, platt, isotonic; it is 'magic'."),
+        (["f.csv", "--column", "p"], "--column must be written as role=name, such as probability=p; it is 'p'."),
+        (["f.csv", "--half-life", "3"], "half_life needs a column timestamp; there is none."),
+        (["f.csv", "--rule", "magic"], "rule must be one of minimax, mean,"),
+        (["f.csv", "--layout", "tall"], "layout must be one of auto, long, wide; it is 'tall'."),
+        (["."], "'.' cannot be read: it is a folder."),
+        (["folder"], "'folder' cannot be read: it is a folder."),
+        (["./0.6"], "the file '0.6' does not exist."),
+        (["none/f"], "the file 'none/f' does not exist."),
+        ([], "aggregate needs something to combine; give some probabilities, or one file: `robustpool aggregate 0.7"),
+        (["0.5", "0_1"], "report 2 must be a number; it is '0_1'."),
+        (["0.5", "1_0/20"], "report 2 must be a number; it is '1_0/20'."),
+        (["0.7", "0.6", "--percent"], "--percent goes with a file; '0.7' is none."),
+        (["0.7", "0.6", "-o", "out.csv"], "--out goes with a file; '0.7' is none."),
+        (["0.7", "--half-life", "3"], "--half-life goes with a file; '0.7' is none."),
+    ],
+)
+def test_wrong_commands(robustpool: Any, arguments: list[str], sentence: str) -> None:
+    status, printed, said = robustpool("aggregate", *arguments)
+    assert (status, printed) == (2, "")
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+WIDE = "question_id,index,ann,bob,volume\nq1,0,0.7,0.6,30\nq2,1,0.2,0.1,500\n"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "fifo"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_what_can_be_read_only_once(robustpool: Any, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+    frame = pd.DataFrame({"question_id": ["q1", "q1"], "forecaster_id": ["a", "b"], "probability": [0.7, 0.6]})
+    if kind == "parquet":
+        frame.to_parquet("piped")
+    else:
+        frame.to_csv("piped", index=False, compression="gzip" if kind.endswith("gz") else None)
+    monkeypatch.setattr(tempfile, "tempdir", "folder")
+    with piped(Path("piped").read_bytes(), name):
+        status, printed, said = robustpool("aggregate", name, "--rule", "mean", "-o", "-")
+    assert (status, said) == (0, "")
+    assert printed == "question_id,forecast,forecasters\nq1,0.6499999999999999,2\n"
+    assert not list(Path("folder").iterdir())
+    with piped(b"PK\x03\x04", name):
+        status, printed, said = robustpool("compare", name)
+    assert (status, printed) == (2, "")
+    assert said.startswith(f"robustpool: '{name}' must be a CSV or Parquet file; it is a workbook")
+
+
+@contextmanager
+def piped(content: bytes, name: str) -> Iterator[None]:
+    """What can be read once under this name: standard input, or a pipe of its own."""
+    if name == "fifo":
+        if not Path(name).exists():
+            os.mkfifo(name)
+        writer = threading.Thread(target=lambda: Path(name).write_bytes(content))
+        writer.start()
+        yield
+        writer.join()
+        return
+    kept = os.dup(0)
+    end, start = os.pipe()
+    os.write(start, content)
+    os.close(start)
+    os.dup2(end, 0)
+    os.close(end)
+    try:
+        with pytest.MonkeyPatch.context() as patch, open(0, "rb", closefd=False) as stream:
+            patch.setattr("sys.stdin", io.TextIOWrapper(stream))
+            yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
+def test_a_temporary_folder_for_input_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(
+        InputError, match=r"^'-' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file"
+    ):
+        read_forecasts("-")
+
+
+def test_a_number_is_a_number_and_a_path_is_a_file(robustpool: Any) -> None:
+    Path("0.7").write_text("question_id,forecaster_id,probability\nq1,a,0.5\n")
+    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
+    assert robustpool("aggregate", ".7", ".6")[1] == "0.66077\n"
+    assert robustpool("aggregate", "./0.7")[1] == "question_id,forecast,forecasters\nq1,0.5,1\n"
+    assert robustpool("aggregate", str(Path("0.7").absolute()))[0] == 0
+
+
+def test_of_a_wide_table_the_forecasters_are_told(robustpool: Any) -> None:
+    Path("wide.csv").write_text(WIDE)
+    status, printed, said = robustpool("aggregate", "wide.csv", "--rule", "mean", "-o", "-")
+    assert (status, printed.splitlines()[1]) == (0, "q1,0.6499999999999999,2")
+    assert said.splitlines() == [
+        "robustpool: columns that were not used: index.",
+        "robustpool: columns that were not used, because most of their values lie outside [0, 1]: volume.",
+        "robustpool: forecasters: ann and bob.",
+    ]
+    header, row = ",".join(f"f{i}" for i in range(7)), ",".join(["0.5"] * 7)
+    Path("wide.csv").write_text(f"question_id,{header}\nq1,{row}\n")
+    assert robustpool("aggregate", "wide.csv")[2] == "robustpool: forecasters: f0, f1, f2, f3 and 3 more.\n"
+
+
+def test_an_outcome_that_is_not_used_is_told_and_compare_leaves_the_question_out(robustpool: Any) -> None:
+    rows = [f"q{i},{who},0.{i % 8 + 1},{i % 2}" for i in range(40) for who in "ab"]
+    rows += ["q40,a,0.5,annulled", "q41,a,0.5,0", "q41,b,0.5,1"]
+    Path("f.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
+    status, printed, said = robustpool("aggregate", "f.csv", "--rule", "mean", "--json")
+    assert status == 0
+    assert "robustpool: 2 outcomes were not used: 1 because outcome must be" in said
+    data = json.loads(printed)
+    assert (data["outcomes_not_used"]["total"], data["rejected"]["total"], data["answers"]) == (2, 0, 83)
+    assert [(each["forecast"], each["outcome"]) for each in data["forecasts"][40:]] == [(0.5, None), (0.5, None)]
+    _, printed, said = robustpool("compare", "f.csv", "--json", "--rule", "mean", "--draws", "100")
+    assert json.loads(printed)["left_out"] == 2
+    assert "2 outcomes were not used" in said
+
+
+def test_progress_is_told_by_the_bytes_that_were_read(robustpool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, float]] = []
+
+    @contextmanager
+    def bar() -> Iterator[Callable[[str, float], None]]:
+        yield lambda what, share: told.append((what, share))
+
+    monkeypatch.setattr("robustpool.cli.aggregate_file.share_bar", bar)
+    assert robustpool("aggregate", "f.csv")[0] == 0
+    assert told == [("reading f.csv", 1.0)]
+
+
+def test_answers_can_be_recalibrated_first(robustpool: Any) -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for question in range(200):
+        chance = rng.uniform(0.1, 0.9)
+        outcome = "" if question % 5 == 0 else int(rng.random() < chance)
+        rows += [f"q{question},{who},{chance * 0.2 + 0.4},{outcome}" for who in "ab"]  # far too close to one half
+    Path("shy.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
+
+    def spread(*options: str) -> float:
+        status, printed, said = robustpool("aggregate", "shy.csv", "--rule", "mean", "--json", *options)
+        assert status == 0, said
+        return float(np.std([each["forecast"] for each in json.loads(printed)["forecasts"]]))
+
+    assert spread("--recalibrate", "slope") > 2 * spread()
+    assert spread("--recalibrate", "platt", "--per-forecaster") > 2 * spread()
