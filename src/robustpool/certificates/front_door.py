@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, Design, as_aggregator
@@ -20,11 +22,12 @@ from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.family_file import read_family_file
 from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
+from ..verification.balls import ball, precision
 from ..verification.forecasts import exact_forecast, read_pieces
-from ..verification.log_odds import regret_at
+from ..verification.log_odds import read_phi
 from ..verification.mean_forecasts import MEAN_KINDS, regret_ball
-from ..verification.mixtures import MOST_AGENTS, expected_regret
-from ..verification.refusal import Refused
+from ..verification.mixtures import MOST_AGENTS, expected_regret, masses, read_mixture
+from ..verification.reading import Refused
 from ..verification.verify import least
 from .certificate import Certificate, write_certificate
 from .cover import Covered, cover
@@ -34,8 +37,6 @@ from .log_odds import certify_phi
 from .mixtures import mirrored_pair, outward, rational_mixture, structure_entry, value_claim
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -190,12 +191,13 @@ def _by_balls(
         except StopIteration as stop:
             claim = {"bound": stop.value["bound"], "arithmetic": BALLS, "witness": stop.value["witness"]}
             reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
-            yield Progress(claim["bound"], found.regret, done, int(not reached), partial(finish, claim, found))
+            lower = min(found.regret, claim["bound"])  # the regret found is rounded, the bound is not
+            yield Progress(claim["bound"], lower, done, int(not reached), partial(finish, claim, found))
             return
         except Refused as refused:
             raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
         done += 1
-        yield Progress(state.upper, found.regret, done, 1)
+        yield Progress(state.upper, min(found.regret, state.upper), done, 1)
 
 
 def _by_slopes(
@@ -252,12 +254,24 @@ def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: Condi
     entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
     mixture = [{**entry, "weight": "1"}]
     if aggregator["kind"] == "log-odds":
-        regret: Fraction = least(regret_at(aggregator, entry))
+        regret: Fraction = _log_odds_regret(aggregator, mixture, family)
     elif aggregator["kind"] in MEAN_KINDS:
         regret = least(regret_ball(aggregator, mixture, list(family.prior_range)))
     else:
         regret = expected_regret(mixture, family.agents, list(family.prior_range), exact_forecast(aggregator))
     return {"bound": outward(regret, "down"), "mixture": mixture}
+
+
+def _log_odds_regret(aggregator: dict[str, Any], mixture: Any, family: ConditionallyIndependent) -> Fraction:
+    """To be replaced by `expected_regret`, once that takes forecasts that are balls."""
+    phi, total = read_phi(aggregator["phi"], "aggregator.phi"), arb(0)
+    with precision():
+        for structure in read_mixture(mixture, family.agents, list(family.prior_range)):
+            for profile, (m0, m1) in masses(structure).items():
+                f = phi.forecast(profile)
+                gap = (ball(f) if isinstance(f, Fraction) else f) - ball(m1 / (m0 + m1))
+                total += ball(structure.weight * (m0 + m1)) * gap * gap
+        return least(total)
 
 
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
