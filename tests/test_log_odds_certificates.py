@@ -26,7 +26,7 @@ from robustpool.certificates.log_odds import (
 )
 from robustpool.errors import UnsupportedError
 from robustpool.verification.balls import STEPS_OF_A_BOX, ball, hull, logit, negative_on, precision, sigma
-from robustpool.verification.log_odds import Inequality, Phi, check_upper, read_phi, read_witness, sides
+from robustpool.verification.log_odds import Inequality, Phi, _chord, check_upper, read_phi, read_witness, sides
 from robustpool.verification.reading import Budget, OverBudget, Refused
 
 WHOLE = (0.0, 1.0)
@@ -587,6 +587,16 @@ def test_value_and_gradient_enclose_the_exact_ones_on_tiny_boxes() -> None:
                 for inside, wanted in zip((lines.value(*box), *lines.gradient(*box)), exact, strict=True):
                     assert inside.contains(wanted)
                     assert inside.rad() < 1e-10
+
+
+def test_slopes_between_two_nodes_are_on_the_straight_line() -> None:
+    with precision():
+        kappa = _chord((-2.0, Fraction(1, 3)), (-0.5, Fraction(1, 12)))
+        for m, wanted in ((-2.0, Fraction(1, 3)), (-1.25, Fraction(5, 24)), (-0.5, Fraction(1, 12))):
+            height, slope = kappa(arb(m))
+            assert height.contains(ball(wanted))
+            assert slope.contains(ball(Fraction(-1, 6)))
+            assert max(height.rad(), slope.rad()) < 1e-22
 
 
 def test_boxes_prove_what_holds_and_only_that() -> None:

@@ -276,6 +276,43 @@ def test_second_derivatives_against_differences() -> None:
                     assert x.rad() < 1e-8
 
 
+@pytest.mark.parametrize(
+    ("hessian", "concave"),
+    [
+        ((-1, 0, -1), True),
+        ((-1, 0.9, -1), True),
+        ((1, 0, 1), False),
+        ((-1, 1, -1), False),
+        ((-1, 2, -1), False),
+        ((-1, 0, 1), False),
+    ],
+)
+def test_concave_means_negative_definite(
+    hessian: tuple[float, ...], concave: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theorem, "log_hessian", lambda *_: tuple(arb(x) for x in hessian))
+    if concave:
+        theorem.check_contact(theorem.rule(Fraction(1, 10)), Budget())
+    else:
+        with pytest.raises(Refused, match="log H could not be shown to be concave"):
+            theorem.check_contact(theorem.rule(Fraction(1, 10)), Budget())
+
+
+def test_the_cells_cover_the_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells: list[tuple[arb, arb]] = []
+    exact = theorem.log_hessian
+
+    def remembered(phi: Phi, m: arb, t: arb) -> tuple[arb, arb, arb]:
+        cells.append((m, t))
+        return exact(phi, m, t)
+
+    monkeypatch.setattr(theorem, "log_hessian", remembered)
+    theorem.check_contact(theorem.rule(Fraction(1, 10)), Budget())
+    rng, (inner, outer) = np.random.default_rng(5), theorem.CONTACT
+    points = [*rng.uniform(inner, outer, (500, 2)), *product(theorem.CONTACT, repeat=2)]
+    assert all(any((-m).contains(x) and t.contains(y) for m, t in cells) for x, y in points)
+
+
 def test_no_structure_beats_the_value() -> None:
     """Whatever the search finds for rules in the tube of the theorem, it is not above V, and it comes near to it."""
     for b in ("0.08", "0.1", "0.5"):
