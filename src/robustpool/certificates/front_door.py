@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, Design, as_aggregator
@@ -184,12 +186,13 @@ def _by_balls(
         except StopIteration as stop:
             claim = {"bound": stop.value["bound"], "witness": stop.value["witness"]}
             reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
-            yield Progress(claim["bound"], found.regret, done, int(not reached), partial(finish, claim, found))
+            lower = min(found.regret, claim["bound"])  # the regret found is rounded, the bound is not
+            yield Progress(claim["bound"], lower, done, int(not reached), partial(finish, claim, found))
             return
         except Refused as refused:
             raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
         done += 1
-        yield Progress(state.upper, found.regret, done, 1)
+        yield Progress(state.upper, min(found.regret, state.upper), done, 1)
 
 
 def _by_slopes(
@@ -244,6 +247,18 @@ def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: Condi
     resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
     entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
     return lower_claim([entry], rule_of(aggregator).forecast, family.agents, family.prior_range)
+
+
+def _log_odds_regret(aggregator: dict[str, Any], mixture: Any, family: ConditionallyIndependent) -> Fraction:
+    """To be replaced by `expected_regret`, once that takes forecasts that are balls."""
+    phi, total = read_phi(aggregator["phi"], "aggregator.phi"), arb(0)
+    with precision():
+        for structure in read_mixture(mixture, family.agents, list(family.prior_range)):
+            for profile, (m0, m1) in masses(structure).items():
+                f = phi.forecast(profile)
+                gap = (ball(f) if isinstance(f, Fraction) else f) - ball(m1 / (m0 + m1))
+                total += ball(structure.weight * (m0 + m1)) * gap * gap
+        return least(total)
 
 
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:

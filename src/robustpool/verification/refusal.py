@@ -1,3 +1,0 @@
-"""Kept until the last import moves to `reading`."""
-
-from .reading import Refused as Refused
