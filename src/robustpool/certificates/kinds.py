@@ -11,7 +11,7 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import Rule
 from ..errors import UnsupportedError
 from ..verification.forecasts import PriorEstimate, read_pieces
-from ..verification.mean_forecasts import MEAN_KINDS, read_mean_forecast
+from ..verification.mean_forecasts import MEAN_KINDS
 from ..verification.refusal import Refused
 from .dual import Piece, Problem
 from .log_odds import phi_of
@@ -68,7 +68,7 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
     if agents == 2 and stem in MEAN_KINDS:
         about = {"kind": stem, "name": chosen.name, **chosen.parameters}
         try:
-            read_mean_forecast(about)
+            read_pieces(about)
         except Refused as refused:
             raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
         return about

@@ -10,7 +10,7 @@ import numpy as np
 
 from .dual import Enclosure, Forecast
 from .intervals import TINY, Interval, down, up
-from .mean_forecasts import MEAN_KINDS, read_mean_forecast
+from .mean_forecasts import MEAN_KINDS, read_raw
 from .mixtures import grid_forecast, rational
 from .refusal import Refused
 
@@ -147,7 +147,7 @@ def read_pieces(aggregator: dict[str, Any]) -> Pieces:
         if kind == "prior-estimate":
             return _prior_estimate([(piece["kappa"], piece["delta"], piece["side"]) for piece in aggregator["pieces"]])
         if kind in MEAN_KINDS:
-            return Pieces((read_mean_forecast(aggregator),), exchangeable=True, mirrored=kind != "geometric-mean")
+            return Pieces((read_raw(aggregator),), exchangeable=True, mirrored=kind != "geometric-mean")
     except (KeyError, TypeError, ValueError) as error:
         raise Refused(f"the aggregator cannot be read: {error}.") from None
     raise Refused(f"an aggregator of kind {kind!r} is not known to the check of two agents.")

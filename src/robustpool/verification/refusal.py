@@ -1,5 +1,5 @@
 """What the verifier says when it does not agree."""
 
+from .reading import Refused
 
-class Refused(Exception):  # noqa: N818  (a verdict, not an error)
-    """A claim does not hold, or could not be shown to hold; the message is a sentence that names the place."""
+__all__ = ["Refused"]
