@@ -249,18 +249,6 @@ def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: Condi
     return lower_claim([entry], rule_of(aggregator).forecast, family.agents, family.prior_range)
 
 
-def _log_odds_regret(aggregator: dict[str, Any], mixture: Any, family: ConditionallyIndependent) -> Fraction:
-    """To be replaced by `expected_regret`, once that takes forecasts that are balls."""
-    phi, total = read_phi(aggregator["phi"], "aggregator.phi"), arb(0)
-    with precision():
-        for structure in read_mixture(mixture, family.agents, list(family.prior_range)):
-            for profile, (m0, m1) in masses(structure).items():
-                f = phi.forecast(profile)
-                gap = (ball(f) if isinstance(f, Fraction) else f) - ball(m1 / (m0 + m1))
-                total += ball(structure.weight * (m0 + m1)) * gap * gap
-        return least(total)
-
-
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
     """The best bound on the value of the game that is at hand: from the mirrored pair, or from the design's mixture."""
     mixtures = []
