@@ -33,8 +33,8 @@ def highest(
     then goes on to what the corners need plus the slack. The reports y_1, y_2 of such corners are added to ``blamed``.
     """
     proved, goal, seen = -np.inf, enough, 0
-    for boxes in start:
-        waiting = [boxes]
+    for first in start:
+        waiting = [first]
         while waiting:
             boxes = waiting.pop()
             if len(boxes) > AT_ONCE:

@@ -11,8 +11,8 @@ from ..files import write_json
 from ..verification.claims import NOUNS, arithmetic, claims
 from ..verification.reading import LABEL
 from ..verification.verify import CERTIFICATE_FORMAT, content_hash
-from .kinds import rule_of
 from ..wording import between, outward
+from .kinds import rule_of
 
 if TYPE_CHECKING:
     import os

@@ -153,9 +153,7 @@ def _text(x: Fraction) -> str:
     return text
 
 
-def _family(
-    family: Any, report: str | ReportFunction | ReportFormat
-) -> tuple[FiniteFamily, dict[str, Any]]:
+def _family(family: Any, report: str | ReportFunction | ReportFormat) -> tuple[FiniteFamily, dict[str, Any]]:
     """The family in floats, and as the certificate writes it."""
     if isinstance(family, FiniteFamily):
         return family, _listed(family)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, Design, as_aggregator
@@ -51,7 +49,12 @@ class Progress:
 Steps = Generator[Progress, None, None]
 Finish = Callable[[dict[str, Any], WorstCase], Certificate]
 AnyFamily = (
-    ConditionallyIndependent | FiniteFamily | str | os.PathLike[str] | Mapping[str, Any] | Sequence[InformationStructure]
+    ConditionallyIndependent
+    | FiniteFamily
+    | str
+    | os.PathLike[str]
+    | Mapping[str, Any]
+    | Sequence[InformationStructure]
 )
 
 

@@ -29,9 +29,6 @@ class Measured(NamedTuple):
     bends: Floats  # what bending in each direction adds to the corners (boxes, directions)
 
 
-
-
-
 @dataclass
 class Boxes:
     """Boxes of reports and priors (boxes, low and high), each within one cell of the knots."""
@@ -84,8 +81,8 @@ def bending(bend: Floats, z: Interval, scale: Interval) -> Floats:
 
 def all_at_most(measure: Callable[[Boxes], Measured], start: Iterator[Boxes], bound: float, budget: Budget) -> bool:
     """Whether a function is at most ``bound`` on boxes: True only if it is, False once a corner may exceed it."""
-    for boxes in start:
-        waiting = [boxes]
+    for first in start:
+        waiting = [first]
         while waiting:
             boxes = waiting.pop()
             if len(boxes) > AT_ONCE:

@@ -50,7 +50,11 @@ def arithmetic(data: Mapping[str, Any]) -> str:
 
 def _independent(family: Mapping[str, Any]) -> str:
     low, high = (exactly(end, "family.prior_range") for end in family["prior_range"])
-    agents = "one agent" if family["agents"] == 1 else f"{family['agents']} agents whose signals are independent given the state"
+    agents = (
+        "one agent"
+        if family["agents"] == 1
+        else f"{family['agents']} agents whose signals are independent given the state"
+    )
     priors = "any prior" if [*map(Fraction, (low, high))] == [0, 1] else f"a prior from {low} to {high}"
     return f"two states, all structures of {agents}, with {priors}"
 

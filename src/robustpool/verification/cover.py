@@ -55,7 +55,9 @@ def check_upper(
             symmetric = aggregator.exchangeable and slopes.ranges is None
             if not all(proved(piece, slopes, bound, budget, symmetric=symmetric) for piece in aggregator.pieces):
                 low, high = slopes.priors
-                raise Refused(f"the slopes for the priors from {low:.6g} to {high:.6g} do not prove the bound {bound!r}.")
+                raise Refused(
+                    f"the slopes for the priors from {low:.6g} to {high:.6g} do not prove the bound {bound!r}."
+                )
         watch((number + 1) / len(intervals))
 
 

@@ -69,7 +69,9 @@ class Game:
 def check_finite(certificate: Mapping[str, Any], budget: Budget) -> None:
     """Prove every bound of a certificate on a finite family, or refuse."""
     game = read_game(certificate, budget)
-    claims = read({name: certificate[name] for name in ("upper", "lower", "value") if name in certificate}, CLAIMS, "it")
+    claims = read(
+        {name: certificate[name] for name in ("upper", "lower", "value") if name in certificate}, CLAIMS, "it"
+    )
     if not claims:
         raise Refused("the certificate claims nothing: it has none of upper, lower and value.")
     if "upper" in claims:
@@ -109,7 +111,9 @@ def payoff(game: Game, number: int) -> Fraction:
     if structure.omniscient > 0:
         return 1 + excess / structure.omniscient
     if excess > 0:
-        raise Refused(f"the ratio of losses on structure {number} is infinite: the omniscient loss is 0, this one is not.")
+        raise Refused(
+            f"the ratio of losses on structure {number} is infinite: the omniscient loss is 0, this one is not."
+        )
     return Fraction(1)
 
 

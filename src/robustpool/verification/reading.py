@@ -24,7 +24,7 @@ STEPS = 15_000_000  # the budget unless the reader gives another; a step takes a
 RATIONAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?")
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """A claim that is not proved, or a file that is not well formed; the sentence says why."""
 
 

@@ -36,9 +36,7 @@ def tail_bound(prior: float, constants: Sequence[float]) -> Fraction:
     return mu + (c0 + 2 * c2 * mu + c1 * mu * mu) / (1 - mu)
 
 
-def constants_hold(
-    forecast: Forecast, constants: Sequence[float], budget: Budget, *, mirrored: bool
-) -> bool:
+def constants_hold(forecast: Forecast, constants: Sequence[float], budget: Budget, *, mirrored: bool) -> bool:
     """Whether the inequality of the constants (C_0, C_2, C_1) is proved for all reports."""
     c0, *growth = constants
     measure = partial(needed, forecast, growth, mirrored=mirrored)
@@ -89,9 +87,7 @@ def needed(forecast: Forecast, growth: Sequence[float], boxes: Boxes, *, mirrore
     return Measured(np.where(there, corner, -np.inf), np.where(forecast.holds(y1, y2), most, -np.inf), added)
 
 
-def _excess(
-    y1: Interval, y2: Interval, n: Interval, f: Interval, growth: Sequence[float], *, mirrored: bool
-) -> Floats:
+def _excess(y1: Interval, y2: Interval, n: Interval, f: Interval, growth: Sequence[float], *, mirrored: bool) -> Floats:
     """At least (1-x_1)(1-x_2) f^2 - C_2 (x_1 + x_2) - C_1 x_1 x_2."""
     x1, x2, z1, z2 = ((z / n).within(0.0, 1.0) for z in (y1, y2, n - y1, n - y2))
     if mirrored:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from . import cover, log_odds
@@ -25,6 +25,11 @@ from .finite import check_finite
 from .forecasts import read_aggregator
 from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, value_bound
 from .reading import MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from .mixtures import Profile, Structure
 
 CERTIFICATE_FORMAT = "robustpool-certificate/2"
 PROVED = "every claim was proved again from the file."
@@ -90,7 +95,7 @@ def verify(
         return Verification(False, str(refused), over_budget=isinstance(refused, OverBudget))
     except InputError:
         raise
-    except Exception as error:  # whatever a hostile file does, the answer is a sentence
+    except Exception as error:  # noqa: BLE001 -- whatever a hostile file does, the answer is a sentence
         return Verification(False, f"a claim could not be read ({type(error).__name__}: {quoted(str(error))}).")
     upper, lower, value = (float(data[name]["bound"]) if name in data else None for name in ("upper", "lower", "value"))
     return Verification(True, PROVED, upper, lower, value, tuple(proved), data.get("label"))
@@ -99,7 +104,9 @@ def verify(
 def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None] = lambda _: None) -> list[str]:
     """Prove all claims of a certificate and return them in words, or raise `Refused` at the first that does not hold."""
     if str(data.get("format")) == "robustpool-certificate/1":
-        raise Refused("this certificate was made by an earlier version, whose claims could say too much; certify it again.")
+        raise Refused(
+            "this certificate was made by an earlier version, whose claims could say too much; certify it again."
+        )
     read(data, CERTIFICATE, "the certificate")
     if data["hash"] != content_hash(data):
         raise Refused("the file was changed after it was written: its content does not match its hash.")
@@ -124,18 +131,26 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
     if "value" in data:
         check_value(data["value"], agents, prior_range, budget)
     mixture = read_mixture(lower["mixture"], agents, prior_range, "lower.mixture", budget)
-    of_sum = isinstance(aggregator, Mapping) and aggregator.get("kind") == "log-odds"
-    if not of_sum and agents != 2:
-        raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
-    rule = read(aggregator, LOG_ODDS, "aggregator")["phi"] if of_sum else read_aggregator(aggregator)
-    exact = expected_regret(mixture, rule.forecast, budget)
-    check_at_most(Fraction(lower["bound"]), exact, "lower.bound", "under its mixture the aggregator has")
-    if of_sum:
+    if isinstance(aggregator, Mapping) and aggregator.get("kind") == "log-odds":
+        phi: log_odds.Phi = read(aggregator, LOG_ODDS, "aggregator")["phi"]
+        check_lower(lower, mixture, phi.forecast, budget)
         witness = log_odds.read_witness(upper["witness"], "upper.witness")
-        log_odds.check_upper(rule, agents, prior_range, witness, Fraction(upper["bound"]), budget)
-    else:
-        cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
+        log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
+        return claims(data, phi.formula)
+    if agents != 2:
+        raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
+    rule = read_aggregator(aggregator)
+    check_lower(lower, mixture, rule.forecast, budget)
+    cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
     return claims(data, rule.formula)
+
+
+def check_lower(
+    claim: Any, mixture: list[Structure], forecast: Callable[[Profile], Fraction | arb], budget: Budget
+) -> None:
+    """Prove that the aggregator's worst case is at least the bound, or refuse."""
+    exact = expected_regret(mixture, forecast, budget)
+    check_at_most(Fraction(claim["bound"]), exact, "lower.bound", "under its mixture the aggregator has")
 
 
 def check_value(claim: Any, agents: int, prior_range: tuple[Fraction, Fraction], budget: Budget) -> None:
@@ -186,7 +201,9 @@ def _read(certificate: Any, budget: int) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"the certificate {name!r} cannot be read ({quoted(str(error))}).") from None
     if not isinstance(data, dict) or not str(data.get("format")).startswith("robustpool-certificate/"):
-        raise InputError(f"{name!r} is not a certificate: it must be a JSON object with the format {CERTIFICATE_FORMAT!r}.")
+        raise InputError(
+            f"{name!r} is not a certificate: it must be a JSON object with the format {CERTIFICATE_FORMAT!r}."
+        )
     return data
 
 
