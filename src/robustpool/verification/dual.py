@@ -26,17 +26,21 @@ Reports are measured in cells, y = N x, so that the knots of a table are whole n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from .boxes import Boxes, Measured, bending, halve_until
+from .boxes import Boxes, Measured, all_at_most, bending, pairs
 from .intervals import Interval, down, up
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from .intervals import Floats
+    from .reading import Budget
 
 ONE = Interval(1.0)
 
@@ -87,17 +91,13 @@ class Slopes:
     ranges: tuple[tuple[float, float], tuple[float, float]] | None = None  # of the first agent, between knots
 
 
-def whole(slopes: Slopes, *, symmetric: bool) -> Boxes:
-    """The boxes to begin with: all pairs of cells; those with k1 <= k2 if the agents may be exchanged."""
-    cells = len(slopes.knots) - 1
-    k1, k2 = np.triu_indices(cells) if symmetric else (i.ravel() for i in np.indices((cells, cells)))
-    if slopes.ranges is not None:
+def whole(slopes: Slopes, *, symmetric: bool) -> Iterator[Boxes]:
+    """The boxes to begin with: all pairs of cells, in the ranges of the first agent if there are any."""
+    for k1, k2 in pairs(len(slopes.knots) - 1, symmetric=symmetric):
         left, right = slopes.knots[k1], slopes.knots[k1 + 1]
-        inside = np.logical_or.reduce([(low <= left) & (right <= high) for low, high in slopes.ranges])
-        k1, k2 = k1[inside], k2[inside]
-    ends = np.stack((slopes.knots[:-1], slopes.knots[1:]), axis=1)
-    mu = np.tile(np.array(slopes.priors), (len(k1), 1))
-    return Boxes(ends[k1], ends[k2], mu, np.asarray(k1), np.asarray(k2))
+        ranges = slopes.ranges or ((0.0, slopes.knots[-1]),)
+        inside = np.logical_or.reduce([(low <= left) & (right <= high) for low, high in ranges])
+        yield Boxes.between(slopes.knots, k1[inside], k2[inside], slopes.priors)
 
 
 def _linear(ends: tuple[Interval, Interval], t: Interval) -> Interval:
@@ -240,18 +240,6 @@ class Density:
         return up(2 * up(h * up(size * size)) - 2 * np.maximum(convex.lo, 0.0))
 
 
-def highest_needed(
-    forecast: Forecast,
-    slopes: Slopes,
-    *,
-    symmetric: bool,
-    enough: float,
-    slack: float = 0.0,
-    blamed: list[tuple[Floats, Floats]] | None = None,
-) -> float:
-    """A V for which (*) is proved on the interval of priors; at most ``enough``, if that can be shown."""
-
-    def measure(boxes: Boxes) -> Measured:
-        return needed(forecast, slopes, boxes)
-
-    return halve_until(measure, whole(slopes, symmetric=symmetric), enough, slack, blamed)
+def proved(forecast: Forecast, slopes: Slopes, bound: float, budget: Budget, *, symmetric: bool) -> bool:
+    """Whether the slopes prove the bound on their interval of priors."""
+    return all_at_most(partial(needed, forecast, slopes), whole(slopes, symmetric=symmetric), bound, budget)

@@ -17,14 +17,14 @@ Schema = dict[str, Any] | list[Any] | Callable[[Any, str], Any]
 LARGEST = 10**300  # larger numbers are no probabilities, and a sentence could not show them as doubles
 DIGITS = 1000  # of a numerator or a denominator
 LABEL = 80  # characters
+SHOWN = 40  # characters of a number that a claim shows
 MOST_AGENTS = 12  # a structure of n agents has 2^n profiles
 STEPS = 15_000_000  # the budget unless the reader gives another; a step takes about a microsecond
-BYTES_PER_STEP = 1  # a file of more bytes than this for each step is not opened
 
 RATIONAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?")
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """A claim that is not proved, or a file that is not well formed; the sentence says why."""
 
 
@@ -124,6 +124,19 @@ def double(value: Any, where: str) -> float:
     if float(exact) != exact:
         raise Refused(f"{where} must be a double; it is {quoted(value)}.")
     return float(exact)
+
+
+def exactly(value: Any, where: str) -> str:
+    """A number as a claim shows it: all of it, so that the claim is about no other.
+
+    >>> exactly(0.1, "b"), exactly("1/3", "b"), exactly(4, "k")
+    ('0.1', '1/3', '4')
+    """
+    rational(value, where)
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) > SHOWN:
+        raise Refused(f"{where} must be a number of at most {SHOWN} characters: the claim states it.")
+    return text
 
 
 def label(value: Any, where: str) -> str:

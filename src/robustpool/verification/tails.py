@@ -12,43 +12,45 @@ reports are 1 - x and forecasts 1 - f.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boxes import Boxes, Measured, bending, halve_until
+from .boxes import Boxes, Measured, all_at_most, bending, pairs
 from .intervals import Interval, up
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from .dual import Forecast
     from .intervals import Floats
+    from .reading import Budget
 
 ONE = Interval(1.0)
 
 
-def tail_bound(prior: float, constants: tuple[float, float, float]) -> Fraction:
+def tail_bound(prior: float, constants: Sequence[float]) -> Fraction:
     """mu + (C_0 + 2 C_2 mu + C_1 mu^2)/(1-mu), exactly."""
     mu, (c0, c2, c1) = Fraction(prior), (Fraction(c) for c in constants)
     return mu + (c0 + 2 * c2 * mu + c1 * mu * mu) / (1 - mu)
 
 
-def highest_constant(
-    forecast: Forecast, growth: tuple[float, float], *, mirrored: bool, enough: float, slack: float = 0.0
-) -> float:
-    """A C_0 that is proved to do, given (C_2, C_1); at most ``enough``, if that can be shown."""
+def constants_hold(forecast: Forecast, constants: Sequence[float], budget: Budget, *, mirrored: bool) -> bool:
+    """Whether the inequality of the constants (C_0, C_2, C_1) is proved for all reports."""
+    c0, *growth = constants
+    measure = partial(needed, forecast, growth, mirrored=mirrored)
+    return all_at_most(measure, cells(forecast), c0, budget)
+
+
+def cells(forecast: Forecast) -> Iterator[Boxes]:
+    """The boxes to begin with: all pairs of cells of the table."""
     knots = np.arange(forecast.resolution + 1.0)
-    cells = len(knots) - 1
-    k1, k2 = (k.ravel() for k in np.indices((cells, cells)))
-    ends = np.stack((knots[:-1], knots[1:]), axis=1)
-    start = Boxes(ends[k1], ends[k2], np.zeros((len(k1), 2)), k1, k2)
-
-    def measure(boxes: Boxes) -> Measured:
-        return _needed(forecast, growth, boxes, mirrored=mirrored)
-
-    return halve_until(measure, start, enough, slack)
+    for k1, k2 in pairs(forecast.resolution, symmetric=False):
+        yield Boxes.between(knots, k1, k2, (0.0, 0.0))
 
 
-def _needed(forecast: Forecast, growth: tuple[float, float], boxes: Boxes, *, mirrored: bool) -> Measured:
+def needed(forecast: Forecast, growth: Sequence[float], boxes: Boxes, *, mirrored: bool) -> Measured:
     """The C_0 that is needed on boxes: G = (1-x_1)(1-x_2) f^2 less the rest of the right-hand side, which is bilinear.
 
     -G_11 = (1-x_2)(4 f f_1 - 2 (1-x_1) f_1^2 - 2 (1-x_1) f f_11); in the mirror f_1 stays and f_11 changes its sign.
@@ -85,9 +87,7 @@ def _needed(forecast: Forecast, growth: tuple[float, float], boxes: Boxes, *, mi
     return Measured(np.where(there, corner, -np.inf), np.where(forecast.holds(y1, y2), most, -np.inf), added)
 
 
-def _excess(
-    y1: Interval, y2: Interval, n: Interval, f: Interval, growth: tuple[float, float], *, mirrored: bool
-) -> Floats:
+def _excess(y1: Interval, y2: Interval, n: Interval, f: Interval, growth: Sequence[float], *, mirrored: bool) -> Floats:
     """At least (1-x_1)(1-x_2) f^2 - C_2 (x_1 + x_2) - C_1 x_1 x_2."""
     x1, x2, z1, z2 = ((z / n).within(0.0, 1.0) for z in (y1, y2, n - y1, n - y2))
     if mirrored:
