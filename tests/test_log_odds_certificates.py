@@ -355,7 +355,11 @@ def test_the_sides_are_the_priors_of_the_range() -> None:
         "above": (mirrored, Fraction(3, 10), Fraction(1, 2)),
     }
     assert sides(tilted, Fraction(3, 5), high) == {"above": (mirrored, Fraction(3, 10), Fraction(2, 5))}
-    straight = Phi(Fraction(1, 2))
+    half = Fraction(1, 2)
+    assert sides(tilted, low, half) == {"below": (tilted, low, half)}
+    assert sides(tilted, half, half) == {"below": (tilted, half, half)}
+    assert sides(tilted, half, high) == {"above": (mirrored, Fraction(3, 10), half)}
+    straight = Phi(half)
     for ends, wanted in (
         ((0.1, 0.7), (0.1, 0.5)),
         ((0.4, 0.9), (0.1, 0.5)),

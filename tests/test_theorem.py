@@ -307,7 +307,9 @@ def test_the_cells_cover_the_square(monkeypatch: pytest.MonkeyPatch) -> None:
         return exact(phi, m, t)
 
     monkeypatch.setattr(theorem, "log_hessian", remembered)
-    theorem.check_contact(theorem.rule(Fraction(1, 10)), Budget())
+    budget = Budget()
+    theorem.check_contact(theorem.rule(Fraction(1, 10)), budget)
+    assert budget.spent == len(cells) * theorem.STEPS_OF_A_CELL
     rng, (inner, outer) = np.random.default_rng(5), theorem.CONTACT
     points = [*rng.uniform(inner, outer, (500, 2)), *product(theorem.CONTACT, repeat=2)]
     assert all(any((-m).contains(x) and t.contains(y) for m, t in cells) for x, y in points)
