@@ -16,7 +16,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, spend_on, vector_sum
-from .reading import MOST_AGENTS, Budget, Refused, double, label, rational, read, word
+from .reading import LATER, MOST_AGENTS, Budget, Refused, double, label, rational, read, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +32,10 @@ FAMILY = {
     "states": [label],
     "agents": [label],
     "report": word(*COMPUTED, "listed"),
-    "structures": [{"name": label, "joint?": lambda value, _: value, "points?": lambda value, _: value}],
+    "structures": [{"name": label, "joint?": LATER, "points?": LATER}],
 }
 POINTS = [{"reports": [[rational]], "mass": [rational]}]
-TABLE = {"kind": word("table"), "reports": [[[rational]]], "forecasts": lambda value, _: value}
+TABLE = {"kind": word("table"), "reports": [[[rational]]], "forecasts": LATER}
 WEIGHTS = [{"weight": rational, "structure": double}]
 CLAIMS = {
     "upper?": {"bound": double},
