@@ -537,7 +537,7 @@ def test_minimax_is_its_formula(log_odds: list[float]) -> None:
     """As the theory notes write it, with tanh, for log-odds where that is accurate."""
     n, s = len(log_odds), sum(log_odds)
     if n == 2:
-        z = s * (0.5 + 0.35 * math.tanh(s / 4) ** 2)
+        z = s * (0.5 + 0.1 * math.tanh(s / 4) ** 2)
     elif n == 3:
         z = s * (0.2938321819 + 0.2 * math.tanh(s / 3) ** 2)
     elif n == 4:
