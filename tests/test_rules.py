@@ -551,6 +551,16 @@ def test_minimax_is_its_formula(log_odds: list[float]) -> None:
     assert forecast("minimax", [sigma(x) for x in log_odds]) == pytest.approx(sigma(z), rel=1e-9)
 
 
+@law
+@given(st.floats(-8, 8), st.floats(-8, 8))
+def test_minimax_for_two_pushes_the_geometric_mean_of_odds_out_by_at_most_a_fifth(l_1: float, l_2: float) -> None:
+    mean = (l_1 + l_2) / 2
+    p = sigma(mean)
+    z = mean * (1 + (2 * p - 1) ** 2 / 5)
+    assert abs(mean) <= abs(z) <= 1.2 * abs(mean)
+    assert forecast("minimax", [sigma(l_1), sigma(l_2)]) == pytest.approx(sigma(z), rel=1e-9)
+
+
 def worst_case_of_a_function_of_the_log_odds(name: str, n: int) -> float:
     """The maximum over mu of the concave envelope, at mu, of g -> (f - g)^2, for a rule f that depends on s alone.
 
