@@ -537,7 +537,7 @@ def test_minimax_is_its_formula(log_odds: list[float]) -> None:
     """As the theory notes write it, with tanh, for log-odds where that is accurate."""
     n, s = len(log_odds), sum(log_odds)
     if n == 2:
-        z = s * (0.5 + 0.35 * math.tanh(s / 4) ** 2)
+        z = s * (0.5 + 0.1 * math.tanh(s / 4) ** 2)
     elif n == 3:
         z = s * (0.2938321819 + 0.2 * math.tanh(s / 3) ** 2)
     elif n == 4:
@@ -549,6 +549,16 @@ def test_minimax_is_its_formula(log_odds: list[float]) -> None:
     else:
         z = s - (n - 1) * 6 * math.atanh(statistics.fmean(math.tanh(x / 6) for x in log_odds))
     assert forecast("minimax", [sigma(x) for x in log_odds]) == pytest.approx(sigma(z), rel=1e-9)
+
+
+@law
+@given(st.floats(-8, 8), st.floats(-8, 8))
+def test_minimax_for_two_pushes_the_geometric_mean_of_odds_out_by_at_most_a_fifth(l_1: float, l_2: float) -> None:
+    mean = (l_1 + l_2) / 2
+    p = sigma(mean)
+    z = mean * (1 + (2 * p - 1) ** 2 / 5)
+    assert abs(mean) <= abs(z) <= 1.2 * abs(mean)
+    assert forecast("minimax", [sigma(l_1), sigma(l_2)]) == pytest.approx(sigma(z), rel=1e-9)
 
 
 def worst_case_of_a_function_of_the_log_odds(name: str, n: int) -> float:
