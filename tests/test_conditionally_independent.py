@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import RegularGridInterpolator
+from scipy.spatial import cKDTree
 
 import reference
 import robustpool as rp
@@ -47,6 +48,24 @@ def test_every_structure_is_there_once(N: int, M: int) -> None:
     plain = sorted(enumerated_regrets(N, M, f))
     assert len(ours) == len(plain) == family.count(pruned=False)
     np.testing.assert_allclose(np.array(ours), np.array(plain), atol=1e-14)
+
+
+@pytest.mark.parametrize(("N", "M"), [(2, 2), (3, 6), (4, 7), (4, 8)])
+def test_pruning_keeps_a_structure_of_each_kind(N: int, M: int) -> None:
+    """Against a table that is symmetric in agents and states the same regrets occur, at the priors of the lower half."""
+    family = rp.ConditionallyIndependent(2, N, M)
+    f = np.random.default_rng(N).random((N + 1, N + 1))
+    f = f + f.T
+    f = (f + 2 - f[::-1, ::-1]) / 4
+
+    def kinds(*, pruned: bool) -> np.ndarray[Any, Any]:
+        """Prior, mirrored into the lower half, and regret of each structure, as points of the plane."""
+        enumerated = family.enumerate(pruned=pruned)
+        regrets = rp.regrets(rp.TableAggregator(enumerated.flat.reports, f.ravel()), enumerated.flat)
+        return np.stack((np.minimum(enumerated.priors, M - enumerated.priors), regrets), axis=1)
+
+    for one, other in ((kinds(pruned=True), kinds(pruned=False)), (kinds(pruned=False), kinds(pruned=True))):
+        assert cKDTree(one).query(other)[0].max() < 1e-12
 
 
 def test_pruning_leaves_about_a_sixteenth_of_the_labelled_structures() -> None:

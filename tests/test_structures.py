@@ -299,7 +299,7 @@ def test_a_table_knows_a_report_up_to_twice_the_rounding() -> None:
     f = rp.TableAggregator(np.array([[[0.3], [0.3]], [[0.7], [0.3]]]), np.array([0.25, 0.75]))
     for sign in (-1, 1):
         assert f([[0.3, 0.3 + sign * 5.9e-10], [0.7 + sign * 5.9e-10, 0.3]]).tolist() == [0.25, 0.75]
-        for wrong in ([0.3 + sign * 6.1e-10, 0.3], [0.7, 0.3 + sign * 6.1e-10]):
+        for wrong in ([0.3 + sign * 6.1e-10, 0.3], [0.7, 0.3 + sign * 6.1e-10], [0.3, 0.7]):  # the last: never together
             with pytest.raises(rp.InputError, match=r"reports must be a profile of the design's family; row 0 is"):
                 f([wrong])
 
