@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
@@ -180,6 +180,17 @@ def test_bounds_belong_to_what_is_returned() -> None:
         table = rng.random(len(family.reports))
         other = rp.TableAggregator(family.reports, table)
         assert solution.mixture.weights @ rp.regrets(other, family) >= solution.lower
+
+
+def test_the_bounds_of_every_round_belong_to_its_mixture_and_its_table() -> None:
+    game = finite_game(rp.random_family(100, resolution=5, rng=6), get_loss("square"), "additive", ())
+    responder, before = best_responder(game.tables), MultiplicativeWeights().start(game)
+    for state in islice(MultiplicativeWeights().iterate(game, responder), 60):
+        mixture = state.lower_weights
+        assert state.lower == pytest.approx(responder(game.masses(mixture)).least - mixture @ game.offset, abs=1e-12)
+        assert state.upper == pytest.approx(game.payoffs(state.upper_table).max(), abs=1e-12)
+        assert before.lower <= state.lower <= state.upper <= before.upper
+        before = state
 
 
 def test_trace_is_monotone_and_ends_at_the_solution() -> None:

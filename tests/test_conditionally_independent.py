@@ -223,7 +223,9 @@ def test_more_than_two_signals_do_not_help_nature(seed: int) -> None:
 def test_continuous_priors_beat_every_grid_of_priors() -> None:
     rng = np.random.default_rng(3)
     x = np.arange(9) / 8
-    for f in ((x[:, None] + x) / 2, rng.random((9, 9))):
+    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    between = [rp.get_rule(name)(pairs).reshape(9, 9) for name in ("product", "extremized-odds")]  # the coarse priors
+    for f in ((x[:, None] + x) / 2, rng.random((9, 9)), *between):
         free = best_response_any_prior(x, f)
         dense = best_response(x, f, np.arange(1, 20_000) / 20_000)
         assert free.value >= dense.value - 1e-12
