@@ -561,6 +561,15 @@ def test_minimax_for_two_pushes_the_geometric_mean_of_odds_out_by_at_most_a_fift
     assert forecast("minimax", [sigma(l_1), sigma(l_2)]) == pytest.approx(sigma(z), rel=1e-9)
 
 
+def test_minimax_of_five_and_more_at_reports_that_disagree() -> None:
+    log_odds = [1.0, -0.5, 2.0, 0.3, -1.2, 0.7, 3.0]
+    for n, c, k in ((5, 1.04, 2), (6, 1.0, 3), (7, 1.0, 3)):
+        x = log_odds[:n]
+        middle = statistics.fmean(sigma(z / k) for z in x)
+        expected = sigma(sum(x) - c * (n - 1) * k * math.log(middle / (1 - middle)))
+        assert forecast("minimax", [sigma(z) for z in x]) == pytest.approx(expected, rel=1e-12)
+
+
 def worst_case_of_a_function_of_the_log_odds(name: str, n: int) -> float:
     """The maximum over mu of the concave envelope, at mu, of g -> (f - g)^2, for a rule f that depends on s alone.
 
