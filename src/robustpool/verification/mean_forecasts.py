@@ -107,7 +107,8 @@ class OfMean(OneForAll, ABC):
 def smaller(y1: Interval, y2: Interval) -> Interval:
     """m = min(p, 1 - p) on boxes: from two corners, and up to 1/2 where p may be 1/2.
 
-    Of a corner m is rounded three times at most, always by 2^-53 of a positive number, for which one move outward does.
+    A corner's m is off by at most (1 + 2^-53)^2 - 1 of its size, as it is a sum of two positive numbers, each rounded once,
+    and rounded again. One move outward covers that. Where p is 1/2 or beyond, the rounded sum is at least 1.
     """
     low, high = (np.minimum(z1 + z2, (1 - z1) + (1 - z2)) / 2 for z1, z2 in ((y1.lo, y2.lo), (y1.hi, y2.hi)))
     middle = (y1.lo + y2.lo <= 1) & (y1.hi + y2.hi >= 1)
@@ -210,10 +211,8 @@ def root(x: Interval) -> Interval:
 def exponent(value: Any, where: str) -> tuple[Fraction, str]:
     """A schema for the exponent: what it is, and how the file writes it."""
     a, text = rational(value, where), str(value)
-    if not LEAST <= a <= MOST:
-        raise Refused(f"{where} must lie between {float(LEAST):g} and {float(MOST):g}; it is {quoted(value)}.")
-    if len(text) > LONGEST:
-        raise Refused(f"{where} must be written in at most {LONGEST} characters; it is {quoted(value)}.")
+    if not LEAST <= a <= MOST or len(text) > LONGEST:
+        raise Refused(f"{where} must lie between 0.05 and 200, in {LONGEST} characters; it is {quoted(value)}.")
     return a, text
 
 
