@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ONE = Interval(1.0)
 LEAST, MOST = Fraction(1, 20), Fraction(200)  # of the exponent a: beyond, f is next to a jump, at the ends or at 1/2
 LONGEST = 40  # characters of the exponent in a claim
-MOST_POINTS = 2**16  # that are remembered
+MOST_POINTS = 2**14  # that are remembered, which takes ten megabytes
 
 
 class OneForAll:
