@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ONE = Interval(1.0)
 LEAST, MOST = Fraction(1, 20), Fraction(200)  # of the exponent a: beyond, f is next to a jump, at the ends or at 1/2
-MOST_POINTS = 2**16  # that are remembered
+MOST_POINTS = 2**14  # that are remembered, which takes ten megabytes
 
 
 class OneForAll:
@@ -105,7 +105,8 @@ class OfMean(OneForAll, ABC):
 def smaller(y1: Interval, y2: Interval) -> Interval:
     """m = min(p, 1 - p) on boxes: from two corners, and up to 1/2 where p may be 1/2.
 
-    Of a corner m is rounded three times at most, always by 2^-53 of a positive number, for which one move outward does.
+    A corner's m is off by at most (1 + 2^-53)^2 - 1 of its size, as it is a sum of two positive numbers, each rounded once,
+    and rounded again. One move outward covers that. Where p is 1/2 or beyond, the rounded sum is at least 1.
     """
     low, high = (np.minimum(z1 + z2, (1 - z1) + (1 - z2)) / 2 for z1, z2 in ((y1.lo, y2.lo), (y1.hi, y2.hi)))
     middle = (y1.lo + y2.lo <= 1) & (y1.hi + y2.hi >= 1)
