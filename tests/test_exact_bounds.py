@@ -35,7 +35,7 @@ from robustpool.structures.random_families import random_joints
 from robustpool.verification import finite, verify
 from robustpool.verification.forecasts import read_aggregator
 from robustpool.verification.mixtures import expected_regret, masses
-from robustpool.verification.reading import Budget, OverBudget, Refused
+from robustpool.verification.reading import Budget, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -291,12 +291,20 @@ MUTATIONS: list[tuple[Path_, Any, str]] = [
     (("mixture", 0, "weight"), "1/3", "weights of value.mixture must sum to 1 exactly; they miss it by -0.167"),
     (("mixture", 0, "weight"), "1/0", r"mixture\[0\].weight has the denominator 0"),
     (("mixture", 0, "weight"), 10**400, "must be a finite number"),
-    (("mixture", 0, "weight"), True, "must be a finite number or a text such as \"1/3\"; it is True"),
+    (("mixture", 0, "weight"), True, 'must be a finite number or a text such as "1/3"; it is True'),
     (("mixture", 0, "weight"), [], "must be a finite number"),
-    (("mixture", 1, "prior"), "1/4", r"value.mixture\[1\].reports\[0\] must be a pair with 0 <= low <= prior <= high <= 1"),
+    (
+        ("mixture", 1, "prior"),
+        "1/4",
+        r"value.mixture\[1\].reports\[0\] must be a pair with 0 <= low <= prior <= high <= 1",
+    ),
     (("mixture", 0, "prior"), "3/5", r"reports\[0\] must be a pair with 0 <= low"),
     (("mixture", 0, "prior"), 0, "prior must lie strictly between 0 and 1, .* it is 0"),
-    (("mixture", 0, "prior"), 0.0625, r"value.mixture\[0\].prior must .* in the range of the family from 1/8 to 7/8; it is 1/16"),
+    (
+        ("mixture", 0, "prior"),
+        0.0625,
+        r"value.mixture\[0\].prior must .* in the range of the family from 1/8 to 7/8; it is 1/16",
+    ),
     (("mixture", 0, "prior"), math.nan, "must be a finite number .* it is nan"),
     (("mixture", 0, "prior"), math.inf, "must be a finite number"),
     (("mixture", 0, "prior"), "0.2", "must be a finite number or a text"),
@@ -553,7 +561,7 @@ def test_reports_that_rounding_merges_are_told_apart() -> None:
         finite.check_finite(parts, Budget())
         assert parts["value"]["bound"] == pytest.approx(value, abs=1e-4)
     for bound in (5e-324, 0.022):
-        with pytest.raises(Refused, match="value.bound is .* but under its mixture it is at most 0.0"):
+        with pytest.raises(Refused, match=r"value\.bound is .* but under its mixture it is at most 0\.0"):
             finite.check_finite(mutated(parts, ("value", "bound"), bound), Budget())
 
 

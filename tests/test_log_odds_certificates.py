@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb
+from robustpool.verification.refusal import Refused
 
 import robustpool as rp
 from robustpool.aggregators.rules import RULES, Rule, get_rule
@@ -25,7 +26,6 @@ from robustpool.certificates.log_odds import (
 from robustpool.errors import UnsupportedError
 from robustpool.verification.balls import Work, negative_on, precision, rational
 from robustpool.verification.log_odds import Segment, check_upper, read_phi, regret_at
-from robustpool.verification.refusal import Refused
 
 WHOLE = (0.0, 1.0)
 LINEAR: dict[str, Any] = {"form": "linear", "alpha": 0.5168, "shift": 0.0}

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb
+from robustpool.verification.refusal import Refused
 
 import robustpool as rp
 from robustpool.certificates.log_odds import smallest_bound
 from robustpool.verification import theorem
 from robustpool.verification.balls import ball, precision
 from robustpool.verification.log_odds import Phi, check_upper
-from robustpool.verification.refusal import Refused
 
 VALUE = (5 * sqrt(5) - 11) / 8
 WHOLE = (Fraction(0), Fraction(1))

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from robustpool.verification.refusal import Refused
 
 import robustpool as rp
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.structures.family_file import EXAMPLES
-from robustpool.verification.refusal import Refused
 from robustpool.verification.verify import content_hash, sentence
 
 if TYPE_CHECKING:

@@ -132,7 +132,7 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
         return claims(data, phi.formula)
     if agents != 2:
         raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
-    rule = read_aggregator(aggregator)
+    rule = read_aggregator(aggregator, budget=budget)
     check_lower(lower, mixture, rule.forecast, budget)
     cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
     return claims(data, rule.formula)
