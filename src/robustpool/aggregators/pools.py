@@ -195,7 +195,7 @@ def minimax(rows: Rows, b: float) -> FloatArray:
     n = 5      logit f = s - 1.04 (n-1) 2 logit(mean_i sigma(l_i / 2))
     n >= 6     logit f = s - (n-1) 3 logit(mean_i sigma(l_i / 3))
 
-    For n = 2 and any b in [0.04, 0.9] the worst case is *proved* to be (5 sqrt 5 - 11)/8 = 0.022542..., the least that any
+    For n = 2 and any b in [0.08, 0.9] the worst case is *proved* to be (5 sqrt 5 - 11)/8 = 0.022542..., the least that any
     rule can have (docs/derivations/two-agents-theorem). With the default b = 1/10 the rule is logit f = L (1 + (2p-1)^2/5)
     for the mean log-odds L and p = sigma(L): the geometric mean of odds, pushed out by at most a fifth. A larger b suits
     over-confident forecasters less; b = 0.35 has a smaller worst case under the log loss (found: 0.0506, not 0.0678).
