@@ -591,7 +591,7 @@ def envelope(at: float, x: FloatArray, y: FloatArray) -> float:
     return float(np.max(y_1 + (y_2 - y_1) * (at - x_1) / (x_2 - x_1)))
 
 
-@pytest.mark.parametrize("name", ["minimax", "minimax:b=0.04", "minimax:b=0.89"])
+@pytest.mark.parametrize("name", ["minimax", "minimax:b=0.08", "minimax:b=0.89"])
 def test_minimax_of_two_attains_the_lower_bound(name: str) -> None:
     found = worst_case_of_a_function_of_the_log_odds(name, n=2)
     assert LOWER_BOUND - 1e-5 < found < LOWER_BOUND + 1e-9
