@@ -18,7 +18,6 @@ import robustpool as rp
 from robustpool.verification import dual, mean_forecasts, tails
 from robustpool.verification.balls import precision
 from robustpool.verification.boxes import Boxes
-from robustpool.verification.forecasts import exact_forecast
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Refused, read
 from robustpool.verification.verify import content_hash
@@ -314,7 +313,7 @@ def test_no_point_of_a_box_exceeds_what_is_proved(kind: str, a: float | None) ->
     boxes = Boxes(np.stack((y1.lo, y1.hi), axis=1), np.stack((y2.lo, y2.hi), axis=1), mu, zero, zero)
     proved = dual.needed(forecast, slopes, boxes).most
     growth = (0.3, 0.2)
-    in_tails = [tails._needed(forecast, growth, boxes, mirrored=mirrored).most for mirrored in (False, True)]
+    in_tails = [tails.needed(forecast, growth, boxes, mirrored=mirrored).most for mirrored in (False, True)]
     for _ in range(50):
         t, u, v = rng.random((3, count))
         x1, x2 = y1.lo + t * (y1.hi - y1.lo), y2.lo + u * (y2.hi - y2.lo)
