@@ -245,7 +245,7 @@ def test_slopes_for_one_range_do_not_serve_another() -> None:
     for other in ((0.01, 0.2), (0.05, 0.3)):
         with pytest.raises(Refused, match=r"the slopes are for priors from 0\.05 to 0\.2, not from"):
             check(result, 2, other)
-    with pytest.raises(Refused, match=r"the inequality could not be shown for priors below 0\.05"):
+    with pytest.raises(Refused, match=r"the slopes start at prior 0\.05, and kappa is too small for the priors below"):
         check(result, 2, (0.0, 0.2))
 
 
@@ -391,6 +391,47 @@ def test_slopes_that_end_one_unit_in_the_last_place_early_are_refused(prior: Fra
         prove(nextafter(before, inf), 0.5, (prior, Fraction(1, 2)))
 
 
+def test_small_priors_need_a_kappa_that_is_as_large() -> None:
+    """The product rule has f = 0.5 and g = 0.73 at the prior 0.27, a gap of 0.06 at most, and nearly 1 at small priors."""
+    witness = {"kind": "slopes", "below": [(-1.0, Fraction(0)), (0.0, Fraction(0))]}
+    check_upper(Phi(Fraction(1)), 2, (Fraction(3, 10), Fraction(1, 2)), witness, Fraction(1, 16), Budget())
+    with pytest.raises(
+        Refused, match=r"the slopes start at prior 0\.268941, and kappa is too small for the priors below"
+    ):
+        check_upper(Phi(Fraction(1)), 2, (Fraction(0), Fraction(1, 2)), witness, Fraction(1, 16), Budget())
+    with precision():
+        prior = sigma(arb(-1.0))
+    for kappa, holds in (
+        (Fraction(float(prior)) - Fraction(1, 10**15), False),
+        (Fraction(float(prior)) + Fraction(1, 10**15), True),
+    ):
+        witness = {"kind": "slopes", "below": [(-1.0, kappa), (0.0, kappa)]}
+        if holds:
+            check_upper(Phi(Fraction(1)), 1, (Fraction(0), Fraction(1, 2)), witness, Fraction(1, 2), Budget())
+        else:
+            with pytest.raises(Refused, match="kappa is too small for the priors below"):
+                check_upper(Phi(Fraction(1)), 1, (Fraction(0), Fraction(1, 2)), witness, Fraction(1, 2), Budget())
+
+
+def test_smaller_priors_inherit_the_slope_of_a_larger_one() -> None:
+    """The lemma of `_check_ends`, in floats: if the line holds at a prior with kappa >= prior, it holds at all smaller ones."""
+    rng = np.random.default_rng(6)
+    t = np.concatenate((np.linspace(-40, 40, 1601), [-300.0, 300.0]))
+    g, inherited = 1 / (1 + np.exp(-t)), 0
+    for _ in range(400):
+        phi, n = _function(read(random_phi(rng))), int(rng.integers(1, 5))
+        m, kappa, bound = -rng.uniform(1, 6), rng.uniform(0, 0.2), rng.uniform(0, 0.2)
+
+        def worst(m: float, phi: Any = phi, n: int = n, kappa: float = kappa, bound: float = bound) -> float:
+            f = 1 / (1 + np.exp(-np.clip(phi(t + (n - 1) * m), -700, 700)))
+            return float(((f - g) ** 2 - bound - kappa * (g * (1 + np.exp(-m)) - 1)).max())
+
+        if kappa >= 1 / (1 + np.exp(-m)) and worst(m) <= 0:
+            inherited += 1
+            assert max(worst(m - step) for step in rng.exponential(2, 20)) <= 1e-12
+    assert inherited > 30
+
+
 def constant(kappa: Fraction, bound: Fraction, left: Fraction | None = None, right: Fraction | None = None) -> None:
     """One agent and f = g: F = -bound - kappa (g/mu - 1), on the priors with logits from -1 to 0."""
     nodes = [(-1.0, kappa if left is None else left), (-0.5, kappa), (0.0, kappa if right is None else right)]
@@ -446,6 +487,18 @@ def test_tails_are_never_claimed_where_the_inequality_fails(seed: int) -> None:
                         f = 1 / (1 + np.exp(-np.clip(_function(phi)(at + (n - 1) * m), -700, 700)))
                         assert ((f - g) ** 2 - bound - kappa * (g * (1 + np.exp(-m)) - 1)).max() <= 1e-15
     assert claimed > 500
+
+
+def test_a_tail_may_open_beyond_where_it_begins() -> None:
+    """A steep rule that is at half of g there, and next to 0 soon after: the gap grows from 0.13 to 0.22 before it falls."""
+    with precision():
+        for sign in (-1, 1):
+            phi = Phi(Fraction(20), shift=Fraction(sign * 18138, 1000))
+            for bound, holds in ((0.15**2, False), (0.28**2, True)):
+                lines = Inequality(phi, 1, arb(bound), lambda _: (arb(0), arb(0)))
+                assert lines.negative_beyond(arb(-1), float(sign), Budget()) == holds
+                with pytest.raises(OverBudget):
+                    lines.negative_beyond(arb(-1), float(sign), Budget(STEPS_OF_A_BOX - 1))
 
 
 def test_no_work_is_left_out_when_the_budget_is_spent(log_odds: dict[str, Any]) -> None:

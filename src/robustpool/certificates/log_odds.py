@@ -361,15 +361,11 @@ class Side:
         return True
 
     def _smallest(self, bound: float, right: float) -> float:
-        """A prior below which the verifier's argument for small priors holds with kappa = bound / 2."""
-        m = min(log(bound / 8), right - 0.25)
+        """A prior that is below its kappa, so that its slope serves all smaller priors."""
+        m = min(log(bound / 4), right - 0.25)
         while m > SMALLEST_LOGIT:
-            low, high = self.tube(m, bound)
-            kappa, mu = 0.5 * (low + high), float(pools.sigma(np.array(m)))
-            if mu < kappa < bound:
-                s = np.array(log(mu / kappa) - log1p(-mu / kappa) + self.n1 * m)
-                if float(pools.sigma(self.phi(s))) ** 2 < 0.999 * (bound - kappa):
-                    return m
+            if float(pools.sigma(np.array(m))) < self._middle(m, bound):
+                return m
             m -= 0.5
         raise Refused(f"no argument was found for priors below {pools.sigma(np.array(m)):.3g}.")
 

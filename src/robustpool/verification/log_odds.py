@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from .balls import STEPS_OF_A_BOX, Number, ball, hull, logit, negative_on, precision, sigma
-from .reading import Budget, Refused, by_kind, double, rational, read, word
+from .reading import SHOWN, Budget, Refused, by_kind, double, rational, read, word
 
 Node: TypeAlias = tuple[float, Fraction]  # (logit of the prior, kappa)
 Kappa: TypeAlias = Callable[[arb], tuple[arb, arb]]  # m -> kappa and its derivative
@@ -36,7 +36,6 @@ FORMS = {
     "linear": {"form": word("linear"), "alpha": rational, "shift": rational},
     "tanh": {"form": word("tanh"), "a": rational, "b": rational, "k": rational},
 }
-LONGEST = 40  # characters of a parameter of a rule
 HALVINGS = 8  # of a piece between two nodes, for its tails
 FAR = tuple(2.0**i for i in range(1, 13))  # log-odds of posteriors where a tail may begin
 HALF = Fraction(1, 2)
@@ -61,8 +60,8 @@ class Phi:
         """Check that it increases, and that a sentence can show it."""
         if not (self.a >= 0 and self.b >= 0 and self.a + self.b > 0 and self.k > 0):
             raise Refused("phi must increase without bound: alpha > 0, or a, b >= 0 with a + b > 0 and k > 0.")
-        if any(len(_text(x)) > LONGEST for x in (self.a, self.b, self.k, self.shift)):
-            raise Refused(f"a parameter of phi takes more than {LONGEST} characters to write down.")
+        if any(len(_text(x)) > SHOWN for x in (self.a, self.b, self.k, self.shift)):
+            raise Refused(f"a parameter of phi takes more than {SHOWN} characters to write down.")
 
     @property
     def formula(self) -> str:
@@ -164,26 +163,24 @@ def check_upper(
         raise Refused(f"the witness must have slopes {' and '.join(needed)} the prior 1/2, and no others.")
     with precision():
         for name, (rule, low, high) in needed.items():
-            _check_ends(rule, agents, ball(bound), witness[name], low, high)
+            _check_ends(witness[name], low, high)
             for left, right in pairwise(witness[name]):
                 Inequality(rule, agents, ball(bound), _chord(left, right)).check(left[0], right[0], budget)
 
 
-def _check_ends(phi: Phi, agents: int, bound: arb, nodes: list[Node], low: Fraction, high: Fraction) -> None:
-    """Prove that the slopes reach from low to high <= 1/2, and (1) for all priors up to the first node if low = 0.
+def _check_ends(nodes: list[Node], low: Fraction, high: Fraction) -> None:
+    """Prove that the slopes reach from low to high; if low = 0, those of the first node serve all smaller priors.
 
-    With its kappa, let mu <= kappa <= bound. Where f <= g, or g >= mu / kappa, (1) holds because (f - g)^2 <= g^2 <= kappa g / mu
-    or (f - g)^2 <= 1 <= kappa g / mu. Else (f - g)^2 <= f^2, and f increases with g and mu: with g = mu / kappa at the
-    largest mu, f^2 <= bound - kappa is enough.
+    Let (1) hold at mu with kappa >= mu; at g = 0 it says kappa <= bound. At a smaller prior nu the forecast is some f' <= f.
+    Where f' >= g, (f' - g)^2 <= (f - g)^2 <= bound - kappa + kappa g / mu, and kappa g / nu is even more.
+    Where f' <= g, (f' - g)^2 <= g <= kappa g / nu, and bound - kappa >= 0.
     """
     (first, kappa), last = nodes[0], nodes[-1][0]
     if not ((low == 0 or arb(first) <= logit(ball(low))) and arb(last) >= logit(ball(high))):
         ends = f"from {_probability(first)} to {_probability(last)}, not from {float(low):.6g} to {float(high):.6g}"
         raise Refused(f"the slopes are for priors {ends}.")
-    mu, k = sigma(arb(first)), ball(kappa)
-    f = sigma(phi(logit(mu / k) + (agents - 1) * arb(first)))
-    if low == 0 and not (mu < k < bound and f * f <= bound - k):
-        raise Refused(f"the inequality could not be shown for priors below {_probability(first)}.")
+    if low == 0 and not ball(kappa) >= sigma(arb(first)):
+        raise Refused(f"the slopes start at prior {_probability(first)}, and kappa is too small for the priors below.")
 
 
 def _chord(left: Node, right: Node) -> Kappa:
