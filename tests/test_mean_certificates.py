@@ -486,12 +486,10 @@ def test_one_kind_is_not_another(certificates: dict[str, rp.Certificate]) -> Non
 
 
 def test_what_cannot_be_certified_is_told() -> None:
-    with pytest.raises(rp.UnsupportedError, match=r"a must lie between 0\.05 and 200, in 40 characters; it is 0\.01"):
+    with pytest.raises(rp.UnsupportedError, match=r"a must lie between 0\.05 and 200; it is 0\.01"):
         rp.certify("karmarkar:a=0.01")
     with pytest.raises(rp.UnsupportedError, match="for 3 agents"):
         rp.certify("beta-pool", rp.ConditionallyIndependent(3, None, None))
-    with pytest.raises(Refused, match="no fractions"):
-        exact_forecast({"kind": "geometric-mean"})
 
 
 def test_a_range_of_priors() -> None:
