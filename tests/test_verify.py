@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import robustpool as rp
-from tampering import MAKERS, as_read, branches, changed, leaves, refusal, sign, small, stop_at_once, without
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.verification.verify import content_hash
+from tampering import MAKERS, as_read, branches, changed, leaves, refusal, sign, small, stop_at_once, without
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 
