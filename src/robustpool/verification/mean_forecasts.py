@@ -55,10 +55,10 @@ class OfMean(OneForAll, ABC):
     mirrored = True
     rule: str
 
-    def __init__(self, a: Fraction, text: str, budget: Budget) -> None:
-        """Take the exponent, how it is written, and the budget for points that are not remembered."""
+    def __init__(self, a: Fraction, text: str, budget: Budget | None = None) -> None:
+        """Take the exponent, how it is written, and the budget for points that are not remembered; None: no limit."""
         self.formula = f"f = {self.rule} with p the mean of the two reports and a = {text}"
-        self.a, self.budget = a, budget
+        self.a, self.budget = a, budget or Budget(inf)
         self.ends = lru_cache(MOST_POINTS)(self._ends)
 
     @abstractmethod
@@ -138,7 +138,7 @@ class BetaPool(OfMean):
 
     rule = "I_p(a, a), the regularised incomplete beta function,"
 
-    def __init__(self, a: Fraction, text: str, budget: Budget) -> None:
+    def __init__(self, a: Fraction, text: str, budget: Budget | None = None) -> None:
         """Compute K and the series."""
         super().__init__(a, text, budget)
         with precision():
@@ -224,7 +224,8 @@ MEAN_SCHEMAS: dict[str, Schema] = {
 
 
 def read_mean_forecast(data: dict[str, Any], budget: Budget | None = None) -> Karmarkar | BetaPool | GeometricMean:
-    """The aggregator of a certificate, as its schema read it; without a budget its points cost nothing."""
+    """The aggregator of a certificate, as its schema read it."""
     if data["kind"] == "geometric-mean":
         return GeometricMean()
-    return (Karmarkar if data["kind"] == "karmarkar" else BetaPool)(*data["a"], budget or Budget(inf))
+    a, text = data["a"]
+    return Karmarkar(a, text, budget) if data["kind"] == "karmarkar" else BetaPool(a, text, budget)
