@@ -194,8 +194,9 @@ def test_forty_questions_or_clusters_are_enough(measured: Comparison, size: int,
     people = replace(measured.individuals, slope=between(-0.5, 0.5))
     blind = tuple(replace(rule, slope=None) for rule in measured.rules)
     confidence = Confidence.UNINFORMED if sample is Sample.ENOUGH else Confidence.CANNOT_TELL
-    for sizes in ({"questions": size}, {"questions": 1000, "clusters": size}):
-        found = diagnose(replace(measured, individuals=people, rules=blind, **sizes))
+    sizes: tuple[dict[str, Any], ...] = ({"questions": size}, {"questions": 1000, "clusters": size})
+    for counts in sizes:
+        found = diagnose(replace(measured, individuals=people, rules=blind, **counts))
         assert (found.sample, found.confidence) == (sample, confidence)
 
 

@@ -202,7 +202,9 @@ def test_the_mirrored_pair_attains_the_lower_bound(agents: int) -> None:
 
 
 def test_the_mirrored_pair_of_two_agents_is_below_the_value_by_almost_nothing() -> None:
-    bound = value_bound(mirrored_pair(2), 2)
+    pair = mirrored_pair(2)
+    assert pair is not None
+    bound = value_bound(pair, 2)
     assert at_most_the_value_of_two_agents(bound)
     assert not at_most_the_value_of_two_agents(bound + Fraction(1, 10**15))
 
