@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dual import Slopes, proved
-from .reading import Refused, double, read, word
+from .reading import LATER, Refused, double, read, word
 from .tails import constants_hold, tail_bound
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Ranges = tuple[Ends, Ends]
 
 TAIL = {"prior": double, "constants": [double]}
-ENTRY = {"knots": [double], "slopes": lambda value, _: value}
-SPLIT = {"end": word("low", "high"), "at": double, "parts": [lambda value, _: value]}
+ENTRY = {"knots": [double], "slopes": LATER}
+SPLIT = {"end": word("low", "high"), "at": double, "parts": [LATER]}
 WITNESS = {
     "kind": word("dual"),
     "tails": {"low?": TAIL, "high?": TAIL},
-    "intervals": [lambda value, _: value],
+    "intervals": [LATER],
 }
 
 

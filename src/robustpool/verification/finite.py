@@ -15,8 +15,8 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, spend_on, vector_sum
-from .reading import MOST_AGENTS, Budget, Refused, double, label, rational, read, word
+from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, scaled, spend_on, vector_sum
+from .reading import LATER, MOST_AGENTS, Budget, Refused, double, label, rational, read, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +32,10 @@ FAMILY = {
     "states": [label],
     "agents": [label],
     "report": word(*COMPUTED, "listed"),
-    "structures": [{"name": label, "joint?": lambda value, _: value, "points?": lambda value, _: value}],
+    "structures": [{"name": label, "joint?": LATER, "points?": LATER}],
 }
 POINTS = [{"reports": [[rational]], "mass": [rational]}]
-TABLE = {"kind": word("table"), "reports": [[[rational]]], "forecasts": lambda value, _: value}
+TABLE = {"kind": word("table"), "reports": [[[rational]]], "forecasts": LATER}
 WEIGHTS = [{"weight": rational, "structure": double}]
 CLAIMS = {
     "upper?": {"bound": double},
@@ -43,6 +43,7 @@ CLAIMS = {
     "value?": {"bound": double, "mixture": WEIGHTS},
 }
 PARADIGMS = ("additive", "absolute", "ratio")
+STEPS_OF_A_REPORT = 5  # of the budget, for each of its numbers: they are looked up some times
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,10 @@ def payoff(game: Game, number: int) -> Fraction:
     for reports, mass in structure.points:
         total = exact_sum(mass, game.budget)
         spend_on(total, total, game.budget)
-        off = [(total * y - m) ** 2 for y, m in zip(game.table[reports], mass, strict=True)]
+        forecast = game.table[reports]
+        for y in forecast:
+            spend_on(total, y, game.budget)
+        off = [(total * y - m) ** 2 for y, m in zip(forecast, mass, strict=True)]
         terms.append(halved(mass) * exact_sum(off, game.budget) / total)
     excess = exact_sum(terms, game.budget)
     if game.paradigm == "additive":
@@ -138,8 +142,7 @@ def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
             raise Refused(f"structure {number} has no omniscient loss, so that a ratio to it bounds nothing.")
         scale = weight / structure.omniscient if game.paradigm == "ratio" else weight
         for reports, mass in structure.points:
-            spend_on(scale, mass[0], game.budget)
-            together[reports].append(tuple(scale * m for m in mass))
+            together[reports].append(scaled(scale, mass, game.budget))
     risks = [risk(vector_sum(parts, game.budget), game.budget) for parts in together.values()]
     return exact_sum([*risks, *known], game.budget)
 
@@ -157,7 +160,7 @@ def reported(mass: dict[Signals, Vector], how: str, budget: Budget) -> dict[tupl
     chance = {key: exact_sum(vector, budget) for key, vector in masses.items()}
     if how == "decision":
         return {key: shown(likeliest(vector)) for key, vector in masses.items()}
-    own = {key: shown(tuple(m / chance[key] for m in vector)) for key, vector in masses.items()}
+    own = {key: shown(scaled(1 / chance[key], vector, budget)) for key, vector in masses.items()}
     if how == "posterior":
         return own
     pairs: dict[tuple[int, int, int], list[Vector]] = defaultdict(list)  # Pr[s] x_j, by (i, s_i, j)
@@ -165,11 +168,10 @@ def reported(mass: dict[Signals, Vector], how: str, budget: Budget) -> dict[tupl
         total = exact_sum(vector, budget)
         for (agent, signal), (other, heard) in product(enumerate(signals), repeat=2):
             if agent != other:
-                spend_on(total, own[other, heard][0], budget)
-                pairs[agent, signal, other].append(tuple(total * x for x in own[other, heard]))
+                pairs[agent, signal, other].append(scaled(total, own[other, heard], budget))
     expects: dict[tuple[int, int], list[Fraction]] = {key: [] for key in own}
     for (agent, signal, _), parts in sorted(pairs.items()):
-        expects[agent, signal] += [x / chance[agent, signal] for x in vector_sum(parts, budget)]
+        expects[agent, signal] += scaled(1 / chance[agent, signal], vector_sum(parts, budget), budget)
     return {key: (*posterior, *expects[key]) for key, posterior in own.items()}
 
 
@@ -200,6 +202,7 @@ def read_game(certificate: Mapping[str, Any], budget: Budget) -> Game:
         where = f"family.structures[{number}]"
         points = read_points(entry, states, agents, family["report"], where, budget)
         for reports, _ in points:
+            budget.spend(STEPS_OF_A_REPORT * sum(map(len, reports)))
             if reports not in table:
                 raise Refused(f"the table has no row for some reports of {where}.")
         structures.append(Structure(points, exact_sum([risk(mass, budget) for _, mass in points], budget)))
@@ -236,8 +239,9 @@ def read_joint(value: Any, states: int, agents: int, where: str, budget: Budget)
     entries: list[dict[Signals, Fraction]] = [{} for _ in range(states)]
 
     def flatten(part: Any, at: Signals) -> None:
+        budget.spend(1)
         if len(at) == agents + 1:
-            budget.spend(3)
+            budget.spend(5)
             entries[at[0]][at[1:]] = rational(part, where)
         elif not isinstance(part, list) or not (at or len(part) == states):
             raise Refused(f"{where} must be nested lists: {states} states, then the signals of the {agents} agents.")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .intervals import Floats
     from .mixtures import Profile
+    from .reading import Budget
 
 ONE = Interval(1.0)
 SIDES = {"everywhere": "everywhere", "below": "where x_1 + x_2 <= 1", "above": "where x_1 + x_2 > 1"}
@@ -153,14 +154,17 @@ class Aggregator:
         return self.pieces[0].resolution
 
 
-def read_aggregator(data: Any, where: str = "aggregator") -> Aggregator:
-    """The aggregator of two reports of a certificate; numbers are doubles or fractions, taken exactly."""
+def read_aggregator(data: Any, where: str = "aggregator", budget: Budget | None = None) -> Aggregator:
+    """The aggregator of two reports of a certificate; numbers are doubles or fractions, taken exactly.
+
+    What it takes to evaluate a function of the mean is spent from the budget, if there is one.
+    """
     read_ = by_kind(grid=GRID, prior_estimate=PRIOR_ESTIMATE, **MEAN_SCHEMAS)(data, where)
     if read_["kind"] == "grid":
         return _grid(read_["values"])
     if read_["kind"] == "prior-estimate":
         return _prior_estimate(read_["pieces"], data["pieces"])
-    rule = read_mean_forecast(read_)
+    rule = read_mean_forecast(read_, budget)
     return Aggregator(rule.formula, (rule,), rule.forecast, rule.exchangeable, rule.mirrored)
 
 

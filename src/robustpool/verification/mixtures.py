@@ -66,7 +66,7 @@ def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
     together: dict[Profile, list[Vector]] = defaultdict(list)
     for structure in mixture:
         for profile, mass in masses(structure, budget):
-            together[profile].append(tuple(structure.weight * m for m in mass))
+            together[profile].append(scaled(structure.weight, mass, budget))
     terms = []
     for parts in together.values():
         if len(parts) > 1:
@@ -90,14 +90,20 @@ def expected_regret(
         rounded = arb(0)
         for structure in mixture:
             for profile, (m0, m1) in masses(structure, budget):
-                budget.spend(50)
-                f, total = forecast(profile), m0 + m1
+                spend_on_forecast(profile, budget)
+                f = forecast(profile)
+                total = exact_sum((m0, m1), budget)
+                spend_on(total, total, budget)
+                g, weight = m1 / total, structure.weight * total
                 if isinstance(f, Fraction):
-                    spend_on(f, total, budget)
-                    exact.append(structure.weight * (f * total - m1) ** 2 / total)
+                    spend_on(f, g, budget)
+                    gap = f - g
+                    spend_on(gap, gap, budget)
+                    spend_on(gap, weight, budget)
+                    exact.append(weight * gap * gap)
                 else:
-                    gap = f - ball(m1 / total)
-                    rounded += ball(structure.weight * total) * gap * gap
+                    distance = f - ball(g)
+                    rounded += ball(weight) * distance * distance
         return exact_sum([*exact, lower_end(rounded)], budget)
 
 
@@ -114,6 +120,8 @@ def masses(structure: Structure, budget: Budget) -> Iterator[tuple[Profile, tupl
     mu = structure.prior
     given = []  # for each agent the chances of each report in both states
     for low, high in structure.reports:
+        for x in (low, high):
+            spend_on(x, mu, budget, times=6)
         if low == high:  # = mu: this agent learns nothing, and her one report is as likely in both states
             given.append([(mu, Fraction(1), Fraction(1))])
         else:
@@ -127,7 +135,8 @@ def masses(structure: Structure, budget: Budget) -> Iterator[tuple[Profile, tupl
         for x, p0, p1 in given[len(profile)]:
             spend_on(m0, p0, budget)
             spend_on(m1, p1, budget)
-            if (n0 := m0 * p0) + (n1 := m1 * p1) > 0:
+            n0, n1 = m0 * p0, m1 * p1
+            if n0 or n1:  # neither is negative
                 yield from extended((*profile, x), n0, n1)
 
     return extended((), 1 - mu, mu)
@@ -156,6 +165,13 @@ def vector_sum(parts: Sequence[Vector], budget: Budget) -> Vector:
     return tuple(exact_sum(column, budget) for column in zip(*parts, strict=True))
 
 
+def scaled(factor: Fraction, vector: Vector, budget: Budget) -> Vector:
+    """A number of times a vector."""
+    for x in vector:
+        spend_on(factor, x, budget)
+    return tuple(factor * x for x in vector)
+
+
 def exact_sum(terms: Sequence[Fraction], budget: Budget) -> Fraction:
     """The sum, by halves, so that the long denominators come late.
 
@@ -171,9 +187,15 @@ def exact_sum(terms: Sequence[Fraction], budget: Budget) -> Fraction:
     return parts[0] if parts else Fraction(0)
 
 
-def spend_on(a: Fraction, b: Fraction, budget: Budget) -> None:
-    """What it takes to add or to multiply two fractions."""
-    budget.spend(8 + size(a) * size(b) / BITS)
+def spend_on(a: Fraction, b: Fraction, budget: Budget, times: int = 1) -> None:
+    """What it takes to add or to multiply two fractions, once or some times."""
+    budget.spend(times * (8 + size(a) * size(b) / BITS))
+
+
+def spend_on_forecast(profile: Profile, budget: Budget) -> None:
+    """What it takes to evaluate an aggregator: some products of the reports, or a logarithm of each."""
+    bits = sum(size(x) for x in profile)
+    budget.spend(20 + 20 * len(profile) + 4 * bits * bits / BITS)
 
 
 def size(x: Fraction) -> int:

@@ -1,8 +1,8 @@
 """Reading a certificate: exact sets of fields, exact numbers, labels that cannot lie, and a budget for all the work.
 
 A schema says what a value must be: an object with exactly these fields ({"prior": rational, "split?": ...}, where "?"
-marks what may be absent), a list of such values ([rational]), or a function of the value and its place that returns what
-was read or refuses it. Whatever a schema does not name is refused, so a certificate holds nothing that is not checked.
+marks what may be absent), a list of such values ([rational]), a function of the value and its place that returns what
+was read or refuses it, or `LATER`. What a schema does not name is refused, so a certificate holds nothing unchecked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-Schema = dict[str, Any] | list[Any] | Callable[[Any, str], Any]
+Schema = dict[str, Any] | list[Any] | Callable[[Any, str], Any] | None
+LATER = None  # a part that is read later, when it is known what it should be
 
 LARGEST = 10**300  # larger numbers are no probabilities, and a sentence could not show them as doubles
 DIGITS = 1000  # of a numerator or a denominator
@@ -66,7 +67,7 @@ def read(value: Any, schema: Schema, where: str) -> Any:
         if not isinstance(value, list):
             raise Refused(f"{where} must be a list; it is {quoted(value)}.")
         return [read(part, schema[0], f"{where}[{i}]") for i, part in enumerate(value)]
-    return schema(value, where)
+    return value if schema is LATER else schema(value, where)
 
 
 def by_kind(**schemas: Schema) -> Callable[[Any, str], Any]:
@@ -109,18 +110,13 @@ def rational(value: Any, where: str) -> Fraction:
     return Fraction(value)
 
 
-def number(value: Any, where: str) -> Fraction:
-    """A JSON number, exactly; a bound is one, so that every program shows the same."""
-    if isinstance(value, str):
-        raise Refused(f"{where} must be a number; it is text.")
-    return rational(value, where)
-
-
 def double(value: Any, where: str) -> float:
-    """A JSON number that is a double."""
+    """A JSON number that is a double; bounds are, so that every program shows the same."""
     if type(value) is float and -LARGEST <= value <= LARGEST:
         return value
-    exact = number(value, where)
+    if isinstance(value, str):
+        raise Refused(f"{where} must be a number; it is text.")
+    exact = rational(value, where)
     if float(exact) != exact:
         raise Refused(f"{where} must be a double; it is {quoted(value)}.")
     return float(exact)
@@ -164,5 +160,4 @@ def short(x: Fraction) -> str:
     >>> short(Fraction(1, 3)), short(Fraction(10**30 + 1, 10**31))
     ('1/3', 'about 0.1')
     """
-    text = f"{x.numerator}/{x.denominator}" if x.denominator.bit_length() < 80 and abs(x) < 10**6 else ""
-    return (text if x.denominator > 1 else str(x)) if text else f"about {float(x)!r}"
+    return str(x) if abs(x.numerator) < 10**12 > x.denominator else f"about {float(x)!r}"

@@ -24,7 +24,7 @@ from .claims import claims
 from .finite import check_finite
 from .forecasts import read_aggregator
 from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, value_bound
-from .reading import MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
+from .reading import LATER, MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
 
 if TYPE_CHECKING:
     from flint import arb
@@ -35,28 +35,24 @@ CERTIFICATE_FORMAT = "robustpool-certificate/2"
 PROVED = "every claim was proved again from the file."
 
 
-def anything(value: Any, _: str) -> Any:
-    """A part that is read later, by the kind of the certificate."""
-    return value
-
-
 CERTIFICATE = {
     "format": word(CERTIFICATE_FORMAT),
-    "claims": anything,
+    "claims": LATER,
     "label?": label,
-    "family": anything,
+    "family": LATER,
     "loss": word("square"),
-    "paradigm": anything,
-    "aggregator": anything,
-    "upper?": anything,
-    "lower?": anything,
-    "value?": anything,
+    "paradigm": LATER,
+    "aggregator": LATER,
+    "upper?": LATER,
+    "lower?": LATER,
+    "value?": LATER,
     "versions": {"robustpool": label, "python": label},
-    "hash": anything,
+    "hash": LATER,
 }
-INDEPENDENT = {"kind": word("conditionally-independent"), "agents": anything, "prior_range": [rational]}
+INDEPENDENT = {"kind": word("conditionally-independent"), "agents": LATER, "prior_range": [rational]}
 LOG_ODDS = {"kind": word("log-odds"), "phi": log_odds.read_phi}
-BOUND = {"bound": double, "mixture": MIXTURE}
+UPPER = {"bound": double, "witness": LATER}
+LOWER = {"bound": double, "mixture": MIXTURE}
 
 
 @dataclass(frozen=True)
@@ -124,10 +120,7 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
         return claims(data, None)
     agents, prior_range = read_family(family)
     read(data["paradigm"], word("additive"), "paradigm")
-    upper, lower = (
-        read(data.get(name), schema, name)
-        for name, schema in (("upper", {"bound": double, "witness": anything}), ("lower", BOUND))
-    )
+    upper, lower = read(data.get("upper"), UPPER, "upper"), read(data.get("lower"), LOWER, "lower")
     if "value" in data:
         check_value(data["value"], agents, prior_range, budget)
     mixture = read_mixture(lower["mixture"], agents, prior_range, "lower.mixture", budget)
@@ -139,7 +132,7 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
         return claims(data, phi.formula)
     if agents != 2:
         raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
-    rule = read_aggregator(aggregator)
+    rule = read_aggregator(aggregator, budget=budget)
     check_lower(lower, mixture, rule.forecast, budget)
     cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
     return claims(data, rule.formula)
@@ -155,7 +148,7 @@ def check_lower(
 
 def check_value(claim: Any, agents: int, prior_range: tuple[Fraction, Fraction], budget: Budget) -> None:
     """Prove that no aggregator at all has a smaller worst case on the family than the bound, or refuse."""
-    value = read(claim, BOUND, "value")
+    value = read(claim, LOWER, "value")
     mixture = read_mixture(value["mixture"], agents, prior_range, "value.mixture", budget)
     exact = value_bound(mixture, budget)
     check_at_most(Fraction(value["bound"]), exact, "value.bound", "against its mixture some aggregator has")

@@ -1,0 +1,200 @@
+"""The referee's checker of a certificate: one file, written from the derivations and not from the package.
+
+Run ``python -m robustpool.referee CERT.json``, or copy this file: it needs python-flint and nothing of robustpool.
+Given a binary state with prior mu, n agents are independent. g is the posterior given all signals, f the forecast, and
+the regret is E (f - g)^2. With m = logit mu and t = logit g, the sum of the reports' log-odds is s = t + (n - 1) m. A
+log-odds rule is f = phi(s). As E g = mu, its regret at the prior mu is at most B if there is a number kappa with
+
+    F = (f - g)^2 + L <= 0  for all g in [0, 1],  where  L = -B - kappa (g/mu - 1)  and  1/mu = 1 + e^-m.        (1)
+
+Exit status 0: all bounds that can be checked here hold. Status 1: one sentence says why not. Numbers are doubles, read
+as the rationals they are, or fractions as text. Balls (arb): a comparison is true only if it holds for all points.
+"""
+
+import json
+import re
+import sys
+from fractions import Fraction
+from itertools import product
+from math import inf, isfinite, prod
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+BYTES, AGENTS, NODES, BOXES, BITS = 5_000_000, 12, 10_000, 60_000, 10_000_000  # limits; BITS: fractions of a mixture
+Rule = tuple[fmpq, ...]  # (a, b, k, shift): Phi = logit phi = s (a + b tanh(s/k)^2) - shift; if linear, b = 0
+
+
+def require(holds: object, sentence: str) -> None:
+    if not holds:
+        raise SystemExit(sentence)  # Python prints the sentence and ends with status 1
+
+
+def number(value: Any) -> fmpq:
+    if type(value) is str and re.fullmatch("-?[0-9]{1,1000}(/[0-9]{1,1000})?", value):
+        value = Fraction(value)
+    require(type(value) in {int, float, Fraction} and abs(value) < 10**300, "A number is not finite, or no number.")
+    return fmpq(*value.as_integer_ratio())
+
+
+def sigma(z: arb) -> arb:
+    return (1 / (1 + (-z.lower()).exp())).union(1 / (1 + (-z.upper()).exp()))  # it increases
+
+
+def forecast(rule: Rule, s: arb) -> tuple[arb, arb, arb]:
+    """phi, phi' and phi''. With h = tanh(s/k), h' = (1 - h^2)/k and h'' = -2 h h'/k; Phi and h increase."""
+    (a, b, k, shift), low, high = map(arb, rule), s.lower(), s.upper()
+    h0, h1 = ((x / k).tanh() if rule[1] != 0 else arb(0) for x in (low, high))
+    f, h = sigma((low * (a + b * h0 * h0)).union(high * (a + b * h1 * h1)) - shift), h0.union(h1)
+    dh, df = (1 - h * h) / k, f * (1 - f)
+    first, second = a + b * h * (h + 2 * s * dh), 2 * b * dh * (2 * h + s * (1 - 3 * h * h) / k)  # Phi', Phi''
+    return f, df * first, df * (second + (1 - 2 * f) * first * first)
+
+
+def line(B: arb, kappa: Any, m: arb, g: arb) -> tuple[arb, arb, arb]:
+    """L and its derivatives in m and g; kappa(m) comes with its derivative."""
+    (slope, change), e = kappa(m), (-m).exp()
+    return -B - slope * (g * (1 + e) - 1), slope * g * e - change * (g * (1 + e) - 1), -slope * (1 + e)
+
+
+def prove(rule: Rule, n: int, B: arb, pieces: list[Any], known: tuple[float, ...] = (1, 0, 1, 0)) -> None:
+    """F < 0 on all pieces (kappa, m from, m to, t from) outside a known rectangle (m from, m to, t from, t to)."""
+    boxes, stack = 0, [(*p[:3], *t) for p in pieces for t in ((p[3], -8.0), (-8.0, 8.0), (8.0, inf))]
+    while stack:
+        kappa, m0, m1, t0, t1 = stack.pop()
+        mid, cut, m, t = (m0 + m1) / 2, (t0 + t1) / 2, arb(m0).union(arb(m1)), arb(t0).union(arb(t1))
+        c, u, boxes = arb(mid), arb(cut), boxes + 1
+        if isfinite(cut):  # on the box, F lies in F(centre) + gradient(box) (box - centre)
+            (f, df, _), g = forecast(rule, t + (n - 1) * m), sigma(t)
+            centre, dg = forecast(rule, u + (n - 1) * c)[0] - sigma(u), g * (1 - g)
+            d = (f - g).intersection(centre + (n - 1) * df * (m - c) + (df - dg) * (t - u))  # f - g, enclosed twice
+            value, (_, lm, lg) = centre * centre + line(B, kappa, c, sigma(u))[0], line(B, kappa, m, g)
+            dm, dt = (2 * (n - 1) * d * df + lm) * (m - c), (2 * d * (df - dg) + lg * dg) * (t - u)
+            done, halve_t = value + dm + dt < 0, not dm.abs_upper() > dt.abs_upper()
+        else:  # f and g lie between their limit, 0 or 1, and their values at the edge of the tail; L is linear in g
+            limit, edge, far = (arb(0), t1, m1) if t0 == -inf else (arb(1), t0, m0)
+            s, g, value = arb(edge) + (n - 1) * arb(far), sigma(arb(edge)), line(B, kappa, c, limit)[0]
+            ends = [line(B, kappa, c, x)[0] + line(B, kappa, m, x)[1] * (m - c) for x in (limit, g)]
+            done = all(end + (x - limit) * (x - limit) < 0 for end in ends for x in (forecast(rule, s)[0], g))
+            halve_t, cut = ends[0] < 0, 2 * edge  # then a tail that begins farther out will do
+        require(boxes < BOXES and not value > 0, f"The upper bound is not shown at prior {float(sigma(c)):.6g}.")
+        halves = ((m0, m1, t0, cut), (m0, m1, cut, t1)) if halve_t else ((m0, mid, t0, t1), (mid, m1, t0, t1))
+        inside = known[0] <= m0 and m1 <= known[1] and known[2] <= t0 and t1 <= known[3]
+        stack += [] if done or inside else [(kappa, *half) for half in halves]
+
+
+def theorem(rule: Rule, n: int, bound: fmpq) -> None:
+    """Two agents, a = 1/2, k = 4: B = V = (5 sqrt 5 - 11)/8 will do. By symmetry mu <= 1/2 is enough.
+    Up to mu = 1/4 or so kappa = V, and (1) says H = (mu/g) (f - g)^2 <= V; beyond, kappa = (7/40) mu (1 - 2 mu).
+    Small mu: if f <= g, H <= mu g <= mu. If f > g and s <= 0, then f^2 <= e^(2 Phi) <= e^s = e^m g/(1 - g) and 1 - g >=
+    mu, so H <= mu e^m/(1 - g) <= e^m. If f > g and s > 0, g > 1 - mu >= 1/2 and H <= (mu/g) (1 - g)^2 <= mu/2 <= e^m.
+    Small g: if f <= g, H <= mu g. Else H <= e^(2 Phi) mu/g; its logarithm has the derivatives 2 Phi' + 1 - mu > 0 in m
+    and, as Phi' >= 1/2, 2 Phi' - 1 + g > 0 in t. So the corner with the largest mu and g is the worst.
+    Contact: mu = (3 - sqrt 5)/4 has mu^2 - 3/2 mu + 1/4 = 0. At g = 1 - mu: s = 0, f = 1/2, f' = 1/8, d = g - f = 1/2 -
+    mu, d^2 = mu/2, H = mu^2/(2 (1 - mu)) = V, and log H = log mu - log g + 2 log d has the derivatives 1 - mu - 2 f'/d =
+    0 in m and g - 1 + 2 (g (1 - g) - f')/d = 0 in t. If the Hessian of log H is negative definite around it, H <= V."""
+    fits = n == 2 and (rule[0], *rule[2:]) == (fmpq(1, 2), fmpq(4), fmpq(0)) and fmpq(2, 25) <= rule[1] <= number(0.9)
+    require(fits, "The theorem is for two agents, a = 1/2, k = 4 and b from 0.08 to 0.9.")
+    require(bound > 0 and (8 * bound + 11) ** 2 >= 125, "The upper bound is less than (5 sqrt 5 - 11)/8.")
+    V, star, start, end, left = (5 * arb(5).sqrt() - 11) / 8, (3 - arb(5).sqrt()) / 4, -3.8, -1.1, -16.0
+    f, mu, g = forecast(rule, arb(end) + arb(left))[0], sigma(arb(end)), sigma(arb(left))
+    small = arb(start).exp() <= V and mu * g <= V and (f / (1 - f)) * (f / (1 - f)) * mu / g <= V
+    m0, m1, t0, t1 = -1.5625, -1.3125, 1.3125, 1.5625  # around the contact point, m = logit mu and t = -m
+    inside = all(sigma(arb(x)) < star < sigma(arb(y)) for x, y in ((m0, m1), (-t1, -t0)))
+    require(small and inside, "The theorem is not shown for small priors or posteriors.")
+    for m, t in product(*([arb(x + i / 64, 1 / 64) for i in range(1, 16, 2)] for x in (m0, t0))):
+        (f, df, ddf), mu, g = forecast(rule, m + t), sigma(m), sigma(t)
+        d, dg = g - f, g * (1 - g)
+        x, y, z = df / d, (dg - df) / d, 2 * ddf / d
+        mm, mt, tt = -mu * (1 - mu) - z - 2 * x * x, 2 * x * y - z, dg + 2 * dg * (1 - 2 * g) / d - z - 2 * y * y
+        require(d > 0 and mm < 0 and mm * tt - mt * mt > 0, "The Hessian is not shown to be negative definite.")
+    beyond = (lambda m: (7 * (p := sigma(m)) * (1 - 2 * p) / 40, 7 * p * (1 - p) * (1 - 4 * p) / 40), end, 0.0, -inf)
+    prove(rule, 2, V, [(lambda _: (V, arb(0)), start, end, left), beyond], (m0, m1, t0, t1))
+
+
+def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any) -> None:
+    """(1) with polygons kappa(m). Priors above 1/2 are those below 1/2 of the mirrored rule 1 - phi(-s)."""
+    sides, half, above = {}, fmpq(1, 2), "above" if rule[3] != 0 or "above" in witness else "below"
+    if low < half or high == half:
+        sides["below"] = (rule, low, min(high, half))
+    if high > half:
+        sides[above] = ((*rule[:3], -rule[3]), min(1 - high, low if above in sides else half), min(1 - low, half))
+    for side, (phi, first, last) in sides.items():
+        logits, kappas = ([float(arb(number(x))) for x in witness[side][key][:NODES]] for key in ("logits", "kappas"))
+        require(sorted({*logits}) == logits and len(kappas) == len(logits) > 1, "The nodes are not in order.")
+        m, kappa, mu, top = arb(logits[0]), arb(kappas[0]), sigma(arb(logits[0])), sigma(arb(logits[-1]))
+        # Priors from 0 to mu, same kappa. If f <= g, (f - g)^2 <= g <= kappa g/mu; if g >= mu/kappa, (f - g)^2 <= 1 <=
+        # kappa g/mu; both are enough as kappa <= B. Else (f - g)^2 <= f^2, largest at the largest mu and g = mu/kappa.
+        f = forecast(phi, (mu / (kappa - mu)).log() + (n - 1) * m)[0]
+        starts = mu <= arb(first) if first > 0 else mu < kappa < B and f * f <= B - kappa
+        require(starts and top >= arb(last), "The slopes do not cover the range of the priors from end to end.")
+        pieces = []
+        for m0, m1, k0, k1 in zip(logits[:-1], logits[1:], kappas[:-1], kappas[1:], strict=True):
+            d = (arb(k1) - k0) / (arb(m1) - m0)
+            pieces.append((lambda m, m0=m0, k0=k0, d=d: (k0 + d * (m - m0), d), m0, m1, -inf))
+        prove(phi, n, B, pieces)
+
+
+def regret(rule: Rule, mixture: Any, n: int, low: fmpq, high: fmpq) -> Any:
+    """The rule's expected regret under a mixture or, without a rule, the least that any aggregator can have.
+    Let structures give the profile x and state 1 (or 0) the weights p (or q), and P = sum p, Q = sum q. Forecasting f
+    costs P (1 - f)^2 + Q f^2 - sum pq/(p + q), least at f = P/(P + Q). If a report is 0 or 1, f = g and pq = 0."""
+    total, bits, table, costs = fmpq(0), 0, dict[Any, Any](), []
+    for entry in mixture:
+        w, mu, pairs = number(entry["weight"]), number(entry["prior"]), [[*map(number, x)] for x in entry["reports"]]
+        proper = w > 0 and 0 < mu < 1 and low <= mu <= high and all(0 <= a <= mu <= b <= 1 for a, b in pairs)
+        require(proper and len(pairs) == n, "A mixture has a structure that is not in the family.")
+        bits, total = bits + 2**n * (10 + sum(x.q.bit_length() for pair in pairs for x in (w, mu, *pair))), total + w
+        require(bits < BITS, "The fractions of a mixture are too many or too long.")
+        chances = [((b, (mu - a) / (b - a)), (a, (b - mu) / (b - a))) if a < b else ((mu, fmpq(1)),) for a, b in pairs]
+        for profile in product(*chances):
+            p = prod((q * x / mu for x, q in profile), start=w * mu)
+            q = prod((q * (1 - x) / (1 - mu) for x, q in profile), start=w * (1 - mu))
+            if p * q != 0:
+                table.setdefault(tuple(x for x, _ in profile), []).append((p, q))
+    require(total == 1, "The weights of a mixture do not sum to 1.")
+    for x, cell in table.items():
+        P, Q = (sum(column, fmpq(0)) for column in zip(*cell, strict=True))
+        f = forecast(rule, arb(prod(r / (1 - r) for r in x)).log())[0] if rule else P / (P + Q)
+        costs.append(P * (1 - f) * (1 - f) + Q * f * f - sum(p * q / (p + q) for p, q in cell))
+    return sum(costs)
+
+
+def main(path: str) -> str:
+    """What the certificate in a file shows, in sentences. Decimals stand for the doubles that they name."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        raw = file.read(BYTES + 1)
+    require(len(raw) <= BYTES, "The file is longer than 5 MB.")
+    data = json.loads(raw, object_pairs_hook=lambda x: dict(x) if len(dict(x)) == len(x) else None)
+    family, phi, rule, ctx.prec = data["family"], data["aggregator"].get("phi"), Rule(), 80
+    ours = ["robustpool-certificate/2", "conditionally-independent", "square", "additive"]
+    require([data["format"], family["kind"], data["loss"], data["paradigm"]] == ours, "This kind is not checked.")
+    n, (low, high) = family["agents"], map(number, family["prior_range"])
+    require(type(n) is int and 0 < n <= AGENTS and 0 <= low <= high <= 1, "The family is out of bounds.")
+    text = "Agents: {}, conditionally independent. Prior: {} to {}. Square loss.\n".format(n, *family["prior_range"])
+    if data["aggregator"]["kind"] == "log-odds":
+        formula = {"linear": "{0} s - ({3})", "tanh": "s ({0} + {1} tanh(s/{2})^2)"}[phi["form"]]
+        values = (phi["alpha"], 0, 1, phi["shift"]) if phi["form"] == "linear" else (phi["a"], phi["b"], phi["k"], 0)
+        a, b, k, _ = rule = (*map(number, values),)
+        require(a >= 0 and b >= 0 and a + b > 0 and k > 0, "The rule is not an increasing function of the log-odds.")
+        text += f"Rule: logit f = {formula.format(*values)}, where s is the sum of the reports' log-odds.\n"
+    claims = [(part, data[part]) for part in ("upper", "lower", "value") if part in data and (rule or part == "value")]
+    require(claims, "There is nothing to check.")
+    for part, claim in claims:
+        bound, whose = number(claim["bound"]), "every aggregator's" if part == "value" else "the rule's"
+        if part != "upper":
+            shown = regret(Rule() if part == "value" else rule, claim["mixture"], n, low, high)
+            require(bound <= 0 or shown - bound >= 0, f"The mixture shows less than the {part} bound.")
+        elif claim["witness"]["kind"] == "theorem":
+            theorem(rule, n, bound)
+        else:
+            slopes(rule, n, low, high, arb(bound), claim["witness"])
+        text += f"Proved: {whose} worst-case regret is at {'most' if part == 'upper' else 'least'} {claim['bound']}.\n"
+    return text if rule else text + "Not checked: upper and lower bounds, as the aggregator is not a log-odds rule.\n"
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(main(sys.argv[1]))
+    except Exception:  # noqa: BLE001
+        raise SystemExit("The file cannot be read, or is no certificate.") from None
