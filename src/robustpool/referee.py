@@ -21,7 +21,7 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-BYTES, AGENTS, NODES, BOXES, BITS = 5_000_000, 12, 10_000, 60_000, 10_000_000  # limits; BITS: fractions of a mixture
+BYTES, AGENTS, NODES, BOXES, BITS = 5_000_000, 12, 10_000, 60_000, 4_000_000  # limits; BITS: fractions of a mixture
 Rule = tuple[fmpq, ...]  # (a, b, k, shift): Phi = logit phi = s (a + b tanh(s/k)^2) - shift; if linear, b = 0
 
 
@@ -57,18 +57,18 @@ def line(B: arb, kappa: Any, m: arb, g: arb) -> tuple[arb, arb, arb]:
     return -B - slope * (g * (1 + e) - 1), slope * g * e - change * (g * (1 + e) - 1), -slope * (1 + e)
 
 
-def prove(rule: Rule, n: int, B: arb, pieces: list[Any], known: tuple[float, ...] = (1, 0, 1, 0)) -> None:
-    """F < 0 on all pieces (kappa, m from, m to, t from) outside a known rectangle (m from, m to, t from, t to)."""
-    boxes, stack = 0, [(*p[:3], *t) for p in pieces for t in ((p[3], -8.0), (-8.0, 8.0), (8.0, inf))]
+def prove(n: int, B: arb, pieces: list[Any], known: tuple[float, ...] = (1, 0, 1, 0)) -> None:
+    """F < 0 on all pieces (rule, kappa, m from, m to, t from) outside a known rectangle (m from, m to, t from, t to)."""
+    boxes, stack = 0, [(*p[:4], *t) for p in pieces for t in ((p[4], -8.0), (-8.0, 8.0), (8.0, inf))]
     while stack:
-        kappa, m0, m1, t0, t1 = stack.pop()
+        rule, kappa, m0, m1, t0, t1 = stack.pop()
         mid, cut, m, t = (m0 + m1) / 2, (t0 + t1) / 2, arb(m0).union(arb(m1)), arb(t0).union(arb(t1))
         c, u, boxes = arb(mid), arb(cut), boxes + 1
         if isfinite(cut):  # on the box, F lies in F(centre) + gradient(box) (box - centre)
-            (f, df, _), g = forecast(rule, t + (n - 1) * m), sigma(t)
-            centre, dg = forecast(rule, u + (n - 1) * c)[0] - sigma(u), g * (1 - g)
+            (f, df, _), g, v = forecast(rule, t + (n - 1) * m), sigma(t), sigma(u)
+            centre, dg = forecast(rule, u + (n - 1) * c)[0] - v, g * (1 - g)
             d = (f - g).intersection(centre + (n - 1) * df * (m - c) + (df - dg) * (t - u))  # f - g, enclosed twice
-            value, (_, lm, lg) = centre * centre + line(B, kappa, c, sigma(u))[0], line(B, kappa, m, g)
+            value, (_, lm, lg) = centre * centre + line(B, kappa, c, v)[0], line(B, kappa, m, g)
             dm, dt = (2 * (n - 1) * d * df + lm) * (m - c), (2 * d * (df - dg) + lg * dg) * (t - u)
             done, halve_t = value + dm + dt < 0, not dm.abs_upper() > dt.abs_upper()
         else:  # f and g lie between their limit, 0 or 1, and their values at the edge of the tail; L is linear in g
@@ -77,10 +77,10 @@ def prove(rule: Rule, n: int, B: arb, pieces: list[Any], known: tuple[float, ...
             ends = [line(B, kappa, c, x)[0] + line(B, kappa, m, x)[1] * (m - c) for x in (limit, g)]
             done = all(end + (x - limit) * (x - limit) < 0 for end in ends for x in (forecast(rule, s)[0], g))
             halve_t, cut = ends[0] < 0, 2 * edge  # then a tail that begins farther out will do
-        require(boxes < BOXES and not value > 0, f"The upper bound is not shown at prior {float(sigma(c)):.6g}.")
+        require(boxes < BOXES and not value > 0, f"The upper bound is not shown at prior log-odds {mid:.6g}.")
         halves = ((m0, m1, t0, cut), (m0, m1, cut, t1)) if halve_t else ((m0, mid, t0, t1), (mid, m1, t0, t1))
         inside = known[0] <= m0 and m1 <= known[1] and known[2] <= t0 and t1 <= known[3]
-        stack += [] if done or inside else [(kappa, *half) for half in halves]
+        stack += [] if done or inside else [(rule, kappa, *half) for half in halves]
 
 
 def theorem(rule: Rule, n: int, bound: fmpq) -> None:
@@ -108,13 +108,14 @@ def theorem(rule: Rule, n: int, bound: fmpq) -> None:
         x, y, z = df / d, (dg - df) / d, 2 * ddf / d
         mm, mt, tt = -mu * (1 - mu) - z - 2 * x * x, 2 * x * y - z, dg + 2 * dg * (1 - 2 * g) / d - z - 2 * y * y
         require(d > 0 and mm < 0 and mm * tt - mt * mt > 0, "The Hessian is not shown to be negative definite.")
-    beyond = (lambda m: (7 * (p := sigma(m)) * (1 - 2 * p) / 40, 7 * p * (1 - p) * (1 - 4 * p) / 40), end, 0.0, -inf)
-    prove(rule, 2, V, [(lambda _: (V, arb(0)), start, end, left), beyond], (m0, m1, t0, t1))
+    beyond = lambda m: (7 * (p := sigma(m)) * (1 - 2 * p) / 40, 7 * p * (1 - p) * (1 - 4 * p) / 40)
+    pieces = [(rule, lambda _: (V, arb(0)), start, end, left), (rule, beyond, end, 0.0, -inf)]
+    prove(2, V, pieces, (m0, m1, t0, t1))
 
 
 def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any) -> None:
     """(1) with polygons kappa(m). Priors above 1/2 are those below 1/2 of the mirrored rule 1 - phi(-s)."""
-    sides, half, above = {}, fmpq(1, 2), "above" if rule[3] != 0 or "above" in witness else "below"
+    sides, pieces, half, above = {}, [], fmpq(1, 2), "above" if rule[3] != 0 or "above" in witness else "below"
     if low < half or high == half:
         sides["below"] = (rule, low, min(high, half))
     if high > half:
@@ -128,11 +129,10 @@ def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any) -> N
         f = forecast(phi, (mu / (kappa - mu)).log() + (n - 1) * m)[0]
         starts = mu <= arb(first) if first > 0 else mu < kappa < B and f * f <= B - kappa
         require(starts and top >= arb(last), "The slopes do not cover the range of the priors from end to end.")
-        pieces = []
         for m0, m1, k0, k1 in zip(logits[:-1], logits[1:], kappas[:-1], kappas[1:], strict=True):
             d = (arb(k1) - k0) / (arb(m1) - m0)
-            pieces.append((lambda m, m0=m0, k0=k0, d=d: (k0 + d * (m - m0), d), m0, m1, -inf))
-        prove(phi, n, B, pieces)
+            pieces.append((phi, lambda m, m0=m0, k0=k0, d=d: (k0 + d * (m - m0), d), m0, m1, -inf))
+    prove(n, B, pieces)
 
 
 def regret(rule: Rule, mixture: Any, n: int, low: fmpq, high: fmpq) -> Any:
@@ -144,14 +144,14 @@ def regret(rule: Rule, mixture: Any, n: int, low: fmpq, high: fmpq) -> Any:
         w, mu, pairs = number(entry["weight"]), number(entry["prior"]), [[*map(number, x)] for x in entry["reports"]]
         proper = w > 0 and 0 < mu < 1 and low <= mu <= high and all(0 <= a <= mu <= b <= 1 for a, b in pairs)
         require(proper and len(pairs) == n, "A mixture has a structure that is not in the family.")
-        bits, total = bits + 2**n * (10 + sum(x.q.bit_length() for pair in pairs for x in (w, mu, *pair))), total + w
-        require(bits < BITS, "The fractions of a mixture are too many or too long.")
+        bits, total = bits + 2**n * (100 + sum(x.q.bit_length() for pair in pairs for x in (w, mu, *pair))), total + w
+        require(bits < (3 * BITS if rule else BITS), "The fractions of a mixture are too many or too long.")
         chances = [((b, (mu - a) / (b - a)), (a, (b - mu) / (b - a))) if a < b else ((mu, fmpq(1)),) for a, b in pairs]
         for profile in product(*chances):
             p = prod((q * x / mu for x, q in profile), start=w * mu)
             q = prod((q * (1 - x) / (1 - mu) for x, q in profile), start=w * (1 - mu))
             if p * q != 0:
-                table.setdefault(tuple(x for x, _ in profile), []).append((p, q))
+                table.setdefault(tuple(x for x, _ in profile), []).append((arb(p), arb(q)) if rule else (p, q))
     require(total == 1, "The weights of a mixture do not sum to 1.")
     for x, cell in table.items():
         P, Q = (sum(column, fmpq(0)) for column in zip(*cell, strict=True))
