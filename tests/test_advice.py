@@ -194,8 +194,9 @@ def test_forty_questions_or_clusters_are_enough(measured: Comparison, size: int,
     people = replace(measured.individuals, slope=between(-0.5, 0.5))
     blind = tuple(replace(rule, slope=None) for rule in measured.rules)
     confidence = Confidence.UNINFORMED if sample is Sample.ENOUGH else Confidence.CANNOT_TELL
-    for sizes in ({"questions": size}, {"questions": 1000, "clusters": size}):
-        found = diagnose(replace(measured, individuals=people, rules=blind, **sizes))
+    for questions, clusters in ((size, None), (1000, size)):
+        sized = replace(measured, questions=questions, clusters=clusters, individuals=people, rules=blind)
+        found = diagnose(sized)
         assert (found.sample, found.confidence) == (sample, confidence)
 
 
