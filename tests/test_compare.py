@@ -144,6 +144,15 @@ def test_the_reference_is_added_and_differences_are_paired() -> None:
     assert found.difference.high - found.difference.low < 0.5 * width  # the same questions for both
 
 
+def test_who_cannot_be_told_from_the_best_is_tied_with_it() -> None:
+    for questions, tied in ((60, True), (3000, False)):
+        table, names = simulated(questions, 2), ["product", "geometric-odds"]
+        best = compare(table, rules=names, reference="product").rules[0].name
+        second = compare(table, rules=names, reference=best).rules[1]
+        assert second.difference.value > 0
+        assert second.tied_with_best is tied is (second.difference.low < 0)
+
+
 def test_two_names_for_one_rule_are_tied() -> None:
     comparison = compare(simulated(200, 2), rules=["mean", "median"])  # the same for two answers
     found = of(comparison, "median")

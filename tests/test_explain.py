@@ -243,6 +243,20 @@ def test_where_the_forecast_stands(ends: tuple[float, float], where: str) -> Non
     assert explain([0.7, 0.6, 0.6], prior_range=ends).prior_range.command is None  # type: ignore[union-attr]
 
 
+def test_a_forecast_at_an_end_of_the_interval_lies_inside_up_to_rounding() -> None:
+    """At the reports 0.7 and 0.6 and a prior of 0.2 the posterior is 14/15."""
+
+    def inside(forecast: float, ends: tuple[float, float]) -> bool:
+        known = explain([0.7, 0.6], lambda reports: np.full(len(reports), forecast), prior_range=ends).prior_range
+        assert known is not None
+        return known.contains_forecast
+
+    assert inside(14 / 15 - 0.9e-12, (0.1, 0.2))
+    assert not inside(14 / 15 - 1.1e-12, (0.1, 0.2))
+    assert inside(14 / 15 + 0.9e-12, (0.2, 0.3))
+    assert not inside(14 / 15 + 1.1e-12, (0.2, 0.3))
+
+
 def test_the_ends_of_the_interval_are_rounded_outward() -> None:
     sentence = explain([0.7, 0.6], prior_range=(0.05, 0.2)).on_range[0]
     assert "between 0.933 and 0.986," in sentence  # 14/15 = 0.9333..., 133/135 = 0.98518...
@@ -292,6 +306,8 @@ def test_the_promise_is_rounded_outward_and_comes_from_the_record() -> None:
     said = cost(explain([0.7, 0.6], "mean"))
     (number,) = (float(word) for word in said.split() if word.startswith("0.0"))
     assert upper <= number < upper + 1e-6
+    (points,) = re.findall(r"at most ([0-9.]+) percentage points", said)
+    assert 0 <= float(points) - 100 * upper**0.5 < 0.1
     assert "(proved):" in said
     assert "no rule in the list promises less" in cost(explain([0.7, 0.6]))
     assert "0.022543 of" in cost(explain([0.7, 0.6]))
