@@ -233,15 +233,11 @@ def test_a_label_that_could_hurt_is_refused(label: Any, minimax: dict[str, Any],
 @pytest.mark.parametrize("name", ["a lie\nproved  it is 0", "\ud800", "\x1b[2J", "x" * (LABEL + 1)], ids=ascii)
 def test_other_names_in_a_file_cannot_hurt_either(name: str, minimax: dict[str, Any]) -> None:
     weather = as_read(rp.certify("mean", UNKNOWN))
-    for at in (
-        ("family", "states", 0),
-        ("family", "agents", 1),
-        ("family", "structures", 0, "name"),
-        ("versions", "python"),
-    ):
-        assert "must be a text of at most" in refusal(changed(weather, at, name))
-    for at in (("aggregator", "kind"), ("aggregator", "phi", "form"), ("loss",), ("paradigm",), ("family", "kind")):
-        sentence = refusal(changed(minimax, at, name))
+    for place in ("family states 0", "family agents 1", "family structures 0 name", "versions python"):
+        at = [int(key) if key.isdigit() else key for key in place.split()]
+        assert "must be a text of at most" in refusal(changed(weather, tuple(at), name))
+    for place in ("aggregator kind", "aggregator phi form", "loss", "paradigm", "family kind"):
+        sentence = refusal(changed(minimax, tuple(place.split()), name))
         assert sentence.isprintable()
         assert len(sentence) < 300
     verdict = rp.verify({**minimax, name: 0})

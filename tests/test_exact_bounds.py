@@ -35,7 +35,7 @@ from robustpool.structures.random_families import random_joints
 from robustpool.verification import finite, verify
 from robustpool.verification.forecasts import read_aggregator
 from robustpool.verification.mixtures import expected_regret, masses
-from robustpool.verification.reading import Budget, OverBudget, Refused
+from robustpool.verification.reading import Budget, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,7 +202,9 @@ def test_the_mirrored_pair_attains_the_lower_bound(agents: int) -> None:
 
 
 def test_the_mirrored_pair_of_two_agents_is_below_the_value_by_almost_nothing() -> None:
-    bound = value_bound(mirrored_pair(2), 2)
+    pair = mirrored_pair(2)
+    assert pair is not None
+    bound = value_bound(pair, 2)
     assert at_most_the_value_of_two_agents(bound)
     assert not at_most_the_value_of_two_agents(bound + Fraction(1, 10**15))
 
@@ -553,7 +555,7 @@ def test_reports_that_rounding_merges_are_told_apart() -> None:
         finite.check_finite(parts, Budget())
         assert parts["value"]["bound"] == pytest.approx(value, abs=1e-4)
     for bound in (5e-324, 0.022):
-        with pytest.raises(Refused, match="value.bound is .* but under its mixture it is at most 0.0"):
+        with pytest.raises(Refused, match=r"value.bound is .* but under its mixture it is at most 0.0"):
             finite.check_finite(mutated(parts, ("value", "bound"), bound), Budget())
 
 
