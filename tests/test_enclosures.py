@@ -393,3 +393,11 @@ def test_a_piece_counts_where_it_holds_its_border_included() -> None:
     assert np.isfinite(measured.most).all()  # the first box touches the border at its corner (1/2, 1/2)
     assert np.isfinite(measured.corner[0]).sum() == 2  # there, at both ends of the priors
     assert np.isfinite(in_tail.corner[0]).sum() == 1
+
+
+def test_the_density_is_bounded_at_all_priors_of_a_box() -> None:
+    """f = 0 at x_1 = x_2 = 1/2: A = X/mu - XY/d is largest at the lowest prior, and there XY/d must not be too large."""
+    half = Reports.of(Interval(np.array([0.5])), Interval(1.0))
+    made = Density.of(half, half, Interval(np.array([0.2]), np.array([0.8])), Interval(np.zeros(1)))
+    exact = density(lambda *_: Fraction(0), Fraction(1, 2), Fraction(1, 2), Fraction(0.2))
+    assert exact <= Fraction(float(made.most()[0])) < exact + 1

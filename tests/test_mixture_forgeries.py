@@ -14,7 +14,7 @@ from flint import arb
 
 import robustpool as rp
 from robustpool.certificates.finite import finite_certificate
-from robustpool.certificates.mixtures import mirrored_pair, structures_of, value_bound
+from robustpool.certificates.mixtures import mirrored_pair, structure_entry, structures_of, value_bound
 from robustpool.structures.family_file import EXAMPLES
 from robustpool.verification import finite
 from robustpool.verification.balls import ball, precision
@@ -294,3 +294,18 @@ def test_listed_points_are_checked() -> None:
             game(bad)
     with pytest.raises(Refused, match="points that can come"):
         game(point, {**point, "mass": [0, 0]})
+
+
+def test_a_ratio_to_nothing_bounds_nothing() -> None:
+    """A structure in which the omniscient aggregator has no loss is of no use for the value of the ratio."""
+    knows = rp.InformationStructure([[0.5, 0.0], [0.0, 0.5]])
+    parts = finite_certificate(lambda x: x[:, 0], [knows], paradigm="ratio")
+    finite.check_finite(parts, Budget())
+    parts["value"] = {"bound": 1.0, "mixture": [{"weight": "1", "structure": 0}]}
+    with pytest.raises(Refused, match="structure 0 has no omniscient loss, so that a ratio to it bounds nothing"):
+        finite.check_finite(parts, Budget())
+
+
+def test_reports_off_the_grid_stay_where_they_are() -> None:
+    made = structure_entry(0.25, [[0.03, 0.5], [0.0, 0.75 + 1e-15]], resolution=4)
+    assert made["reports"] == [["3/100", "1/2"], ["0", "3/4"]]
