@@ -160,7 +160,7 @@ def test_the_search_blames_the_corners_that_exceed() -> None:
     assert len(y1) > 0
     assert ((y1 - 1.0) ** 2 + (y2 - 0.5) ** 2 < 0.5).all()
     nothing: list[Any] = []
-    highest(bump((1.0, 0.5, 0.5)), start(), 0.0, 1e-2, nothing)
+    highest(bump((1.0, 0.5, 0.5)), start(), 1e-3, 1e-2, nothing)
     assert nothing == []
 
 

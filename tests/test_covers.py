@@ -9,18 +9,30 @@ from __future__ import annotations
 import copy
 from fractions import Fraction
 from math import inf, nextafter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import robustpool as rp
+from robustpool.aggregators.design import as_aggregator
+from robustpool.certificates import cover as maker
+from robustpool.certificates.kinds import describe, problem_of
 from robustpool.verification.cover import all_ranges, check_upper, halved_ranges
 from robustpool.verification.forecasts import read_aggregator
+from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
-from robustpool.verification.tails import tail_bound
+from robustpool.verification.tails import constants_hold, tail_bound
+from tampering import small
+
+if TYPE_CHECKING:
+    from robustpool.certificates.dual import Problem
 
 MEAN = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
-LOPSIDED = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 0.9]]}  # its agents can be exchanged, its states cannot
+LOPSIDED: dict[str, Any] = {
+    "kind": "grid",
+    "values": [[0.0, 0.5], [0.5, 0.9]],
+}  # its agents can be exchanged, its states cannot
 BOUND = 10.0
 
 
@@ -265,3 +277,134 @@ def test_a_part_is_checked_on_both_its_ranges() -> None:
         slopes[0, :, where] = -100.0  # fails if she reports 0 (or 1), and the other one 1
         forged["parts"][part]["slopes"] = slopes.tolist()
         refuse("do not prove the bound", [forged], (0.3, 0.35), aggregator=MEAN)
+
+
+# ----------------------------------------------------------------------------------------------------- pieces, all of them
+
+
+ARIELI = {
+    "kind": "prior-estimate",
+    "pieces": [
+        {"kappa": "49/100", "delta": "0", "side": "below"},
+        {"kappa": "49/100", "delta": "1/50", "side": "above"},
+    ],
+}
+
+
+def test_every_piece_is_proved() -> None:
+    """Slopes that are steep where both say 0 fail for the piece below x_1 + x_2 = 1 only; where both say 1, above only."""
+    fine = {"priors": [0.3, 0.35], "knots": [0.0, 0.5, 1.0], "slopes": [[0.0, 0.0, 0.0]] * 2}
+    check([fine], (0.3, 0.35), aggregator=ARIELI)
+    for slopes in ([100.0, 0.0, 0.0], [0.0, 0.0, -100.0]):
+        refuse("do not prove the bound", [{**fine, "slopes": [slopes] * 2}], (0.3, 0.35), aggregator=ARIELI)
+
+
+def test_both_tails_are_checked() -> None:
+    good, bad = tail(0.2), tail(0.2, (0.0, 0.0, 0.0))
+    middle = [flat(0.2, 0.8)]
+    check(middle, (0.1, 0.9), low=good, high=good)
+    refuse("tail at the low end do not hold", middle, (0.1, 0.9), low=bad, high=good)
+    refuse("tail at the high end do not hold", middle, (0.1, 0.9), low=good, high=bad)
+
+
+def test_the_constants_of_a_tail_hold_for_all_pairs_of_cells() -> None:
+    """A table that says something only where the first agent is high and the second one low, or the other way round."""
+    for i, j in ((2, 0), (0, 2)):
+        values = np.zeros((3, 3))
+        values[i, j] = 1.0
+        table = {"kind": "grid", "values": values.tolist()}
+        check([], (0, 0.1), aggregator=table, low=tail(0.1, (0.1, 0.0, 0.0)))
+        refuse("do not hold", [], (0, 0.1), aggregator=table, low=tail(0.1, (0.01, 0.0, 0.0)))
+
+
+def estimate(*pieces: tuple[str, str, str]) -> dict[str, Any]:
+    return {
+        "kind": "prior-estimate",
+        "pieces": [dict(zip(("kappa", "delta", "side"), piece, strict=True)) for piece in pieces],
+    }
+
+
+def test_the_mirror_of_an_estimated_prior() -> None:
+    """Its delta is 1 - 2 kappa - delta, on the other side."""
+    assert read_aggregator(ARIELI).mirrored
+    assert read_aggregator(estimate(("1/5", "3/10", "everywhere"))).mirrored
+    assert not read_aggregator(estimate(("1/5", "1/10", "everywhere"))).mirrored
+    assert not read_aggregator(estimate(("49/100", "0", "below"), ("49/100", "0", "above"))).mirrored
+
+
+def test_where_two_pieces_meet_the_one_below_holds() -> None:
+    x = Fraction(1, 4), Fraction(3, 4)
+    assert read_aggregator(ARIELI).forecast(x) == 1 - Fraction(49, 100)  # X = Y there, so that f = 1 - m
+    above = Fraction(1, 4), Fraction(3, 4) + Fraction(1, 10**30)
+    assert read_aggregator(ARIELI).forecast(above) == pytest.approx(0.49, abs=1e-9)
+    assert read_aggregator(ARIELI).forecast((Fraction(0), Fraction(0))) == 0
+    assert read_aggregator(ARIELI).forecast((Fraction(1), Fraction(1))) == 1
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [("0", "1/2", "everywhere")],
+        [("1/2", "-1/1000000000000000000", "everywhere")],
+        [("1/2", "1/1000000000000000000", "everywhere")],
+        [("1/2", "0", "below")],
+        [("1/2", "0", "below"), ("1/2", "0", "below")],
+        [("1/2", "0", "everywhere"), ("1/2", "0", "everywhere")],
+        [("1/2", "0", "everywhere"), ("1/2", "0", "above")],
+        [],
+    ],
+)
+def test_the_pieces_of_an_estimated_prior(pieces: list[tuple[str, str, str]]) -> None:
+    with pytest.raises(Refused, match=r"aggregator.pieces must"):
+        read_aggregator(estimate(*pieces))
+
+
+# --------------------------------------------------------------------------------------------------------------- the maker
+
+
+def test_the_makers_intervals_reach_its_high_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 - 0.3 is rounded down to 0.7: the last interval has to go on for one ulp."""
+    monkeypatch.setattr(maker, "TAILS", (0.3,))
+    certificate = small(rp.GridAggregator(np.array(LOPSIDED["values"])), (0.6, 1.0))
+    assert certificate.data["upper"]["witness"]["intervals"][-1]["priors"][1] == up(0.7)
+    assert rp.verify(certificate).verified
+
+
+def problem(aggregator: Any) -> Problem:
+    return problem_of(as_aggregator(aggregator), describe(as_aggregator(aggregator), 2))
+
+
+def test_the_makers_tails_hold_and_are_long() -> None:
+    """Rounded up; those at the high end are those of the mirrored table at the low end, and of some length."""
+    values = np.array([[0.0, 0.2, 0.4], [0.3, 0.5, 0.7], [0.6, 0.7, 0.95]])
+    for goal in (0.05, 0.02):
+        low = maker.find_tail(problem(rp.GridAggregator(values)), goal, mirrored=False)
+        again = maker.find_tail(problem(rp.GridAggregator(1 - values[::-1, ::-1])), goal, mirrored=True)
+        assert low.prior == again.prior > 0.005
+        for found, mirrored, table in ((low, False, values), (again, True, 1 - values[::-1, ::-1])):
+            assert tail_bound(found.prior, found.constants) <= Fraction(found.bound) <= Fraction(goal)
+            rule = read_aggregator({"kind": "grid", "values": table.tolist()})
+            assert constants_hold(rule.pieces[0], found.constants, Budget(), mirrored=mirrored)
+
+
+def test_the_makers_pieces_hold_where_the_verifiers_do() -> None:
+    rng = np.random.default_rng(4)
+    x1, x2 = rng.uniform(0.05, 0.95, size=(2, 50))
+    for name in ("arieli-tuned", "average-prior"):
+        rule, seen = rp.get_rule(name), np.zeros(50, dtype=int)
+        for piece in problem(name).pieces:
+            holds = piece.holds(x1, x2)
+            points = Interval(x1[:, None, None]), Interval(x2[:, None, None])
+            assert (holds == piece.forecast.holds(*points)[:, 0, 0]).all()
+            found = piece.forecast.at(x1[:, None, None], x2[:, None, None], np.zeros((50, 2), dtype=np.int64))
+            np.testing.assert_allclose(found.lo[:, 0, 0], piece.formula(x1, x2), atol=1e-12)
+            np.testing.assert_allclose(
+                piece.formula(x1, x2)[holds], rule(np.stack((x1, x2), axis=1))[holds], atol=1e-12
+            )
+            seen += holds
+        assert (seen == 1).all()
+
+
+def test_a_table_of_other_agents_is_not_described() -> None:
+    with pytest.raises(rp.UnsupportedError, match="this one is for 3 and the family has 2"):
+        describe(rp.GridAggregator(np.zeros((2, 2, 2))), 2)

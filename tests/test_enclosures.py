@@ -201,8 +201,8 @@ def test_a_tail_bounds_the_regret_of_all_small_priors(*, mirrored: bool) -> None
             prior, reports = 1 - prior, tuple((1 - high, 1 - low) for low, high in reports)
         return expected_regret([Structure(Fraction(1), prior, reports)], rule.forecast, Budget())
 
-    for prior in (0.001, 0.01, 0.05):
-        assert regret(Fraction(prior), HALF_INFORMED) <= tail_bound(prior, constants)
+    for small in (0.001, 0.01, 0.05):
+        assert regret(Fraction(small), HALF_INFORMED) <= tail_bound(small, constants)
     assert regret(Fraction(0.001), HALF_INFORMED) >= Fraction(99, 100) * tail_bound(0.001, constants)
     rng = np.random.default_rng(9)
     for _ in range(50):
@@ -245,7 +245,7 @@ def tiny_case(kind: str, rng: np.random.Generator) -> tuple[Any, Any, tuple[int,
         low = [float(rng.integers(20, 110)) / 128 for _ in range(2)]
         return GeometricMean(), geometric_mean, (0, 0), [(x * x, x * x + TINY) for x in low]
     forecast, formula_in = random_aggregator(kind, rng)
-    cell = tuple(int(rng.integers(forecast.resolution)) for _ in range(2))
+    cell = (int(rng.integers(forecast.resolution)), int(rng.integers(forecast.resolution)))
     low = [k + float(rng.uniform(0.1, 0.9)) for k in cell]
     return forecast, formula_in(cell), cell, [(x, x + TINY) for x in low]
 
@@ -393,3 +393,11 @@ def test_a_piece_counts_where_it_holds_its_border_included() -> None:
     assert np.isfinite(measured.most).all()  # the first box touches the border at its corner (1/2, 1/2)
     assert np.isfinite(measured.corner[0]).sum() == 2  # there, at both ends of the priors
     assert np.isfinite(in_tail.corner[0]).sum() == 1
+
+
+def test_the_density_is_bounded_at_all_priors_of_a_box() -> None:
+    """f = 0 at x_1 = x_2 = 1/2: A = X/mu - XY/d is largest at the lowest prior, and there XY/d must not be too large."""
+    half = Reports.of(Interval(np.array([0.5])), Interval(1.0))
+    made = Density.of(half, half, Interval(np.array([0.2]), np.array([0.8])), Interval(np.zeros(1)))
+    exact = density(lambda *_: Fraction(0), Fraction(1, 2), Fraction(1, 2), Fraction(0.2))
+    assert exact <= Fraction(float(made.most()[0])) < exact + 1

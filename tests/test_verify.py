@@ -19,7 +19,7 @@ import pytest
 import robustpool as rp
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.verification.verify import content_hash
-from tampering import MAKERS, as_read, branches, changed, leaves, refusal, sign, small, stop_at_once, without
+from tampering import MAKERS, as_read, branches, changed, leaves, part_of, refusal, sign, small, stop_at_once, without
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 
@@ -179,6 +179,18 @@ def test_any_change_is_seen(original: dict[str, Any]) -> None:
         assert not verdict.verified, at
     for at in branches(original):
         assert not rp.verify(without(original, at)).verified, at
+
+
+def test_no_object_may_hold_more_than_is_checked(original: dict[str, Any]) -> None:
+    """A field that nobody reads, in each object at each depth: a reader could take it for a part of what is proved."""
+    for at in [(), *branches(original)]:
+        place = part_of(original, at)
+        if isinstance(place, dict):
+            more = {"x": 1, "values": [[0.0]], "arithmetic": "exact", "\x1b[31m": None}
+            for name in more.keys() - place.keys():
+                sentence = refusal(changed(original, (*at, name), more[name]))
+                assert "which is not checked" in sentence or "and no others" in sentence, at
+                assert sentence.isprintable()
 
 
 def test_bounds_that_say_more_are_refused(original: dict[str, Any]) -> None:

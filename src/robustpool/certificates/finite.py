@@ -113,6 +113,11 @@ def _from_design(
     if not isinstance(chosen, Design):
         return weights, paradigm or "additive"
     made_for = chosen.data["family"]
+    if made_for.get("report") != family.report.name:
+        raise InputError(
+            f"the design was made for the reports {made_for.get('report')!r}, and the family gives {family.report.name!r}; "
+            "give the FiniteFamily that it was made for."
+        )
     if made_for.get("fingerprint") != family.fingerprint():
         raise InputError("the design was made for another family: the fingerprints differ.")
     settings, mixture = chosen.data["settings"], chosen.data["mixture"]

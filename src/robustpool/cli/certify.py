@@ -94,7 +94,7 @@ def certify(
     }
     lines = [
         *_over(certificate.data["family"]),
-        f"{NOUNS[certificate.data['paradigm']]:<21}{between(certificate.lower, certificate.upper)} (proved)",
+        f"{NOUNS[certificate.data['paradigm']]:<20} {between(certificate.lower, certificate.upper)} (proved)",
         f"arithmetic           {certificate.arithmetic}",
         f"time                 {seconds:.1f} s",
         f"the certificate is   {target}; `robustpool verify {target}` re-checks it",
