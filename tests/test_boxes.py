@@ -12,7 +12,6 @@ from robustpool.certificates import boxes as search
 from robustpool.certificates.boxes import highest
 from robustpool.verification import boxes as proof
 from robustpool.verification.boxes import AT_ONCE, Boxes, Measured, all_at_most, bending, pairs
-from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, OverBudget
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def test_halves_are_cut_where_it_bends_most_or_where_they_are_widest(bends: Any,
 
 def test_bending() -> None:
     """w^2/8 max(0, K), with w in units of the scale."""
-    z, scale = Interval(np.array([1.0]), np.array([1.5])), Interval(5.0)
+    z, scale = np.array([[1.0, 1.5]]), 5.0
     assert bending(np.array([16.0]), z, scale)[0] == pytest.approx(0.01 / 8 * 16, rel=1e-12)
     assert bending(np.array([16.0]), z, scale)[0] >= 0.01 / 8 * 16
     assert bending(np.array([-16.0]), z, scale)[0] < 1e-290

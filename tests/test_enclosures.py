@@ -290,7 +290,7 @@ def test_tiny_densities(kind: str) -> None:
         forecast, formula, cell, box = tiny_case(kind, rng)
         given, n = enclosed_at(forecast, cell, box), forecast.resolution
         mu = float(rng.uniform(0.1, 0.9))
-        one, two = (Reports.of(Interval(np.array([low]), np.array([high])), Interval(float(n))) for low, high in box)
+        one, two = (Reports.of(Interval(np.array([low]), np.array([high])), n) for low, high in box)
         prior = Interval(np.array([mu]), np.array([mu + TINY]))
         made = Density.of(one, two, prior, given.f.within(0.0, 1.0))
         at = [Fraction(box[0][0]) / n, Fraction(box[1][0]) / n, Fraction(mu)]
@@ -397,7 +397,7 @@ def test_a_piece_counts_where_it_holds_its_border_included() -> None:
 
 def test_the_density_is_bounded_at_all_priors_of_a_box() -> None:
     """f = 0 at x_1 = x_2 = 1/2: A = X/mu - XY/d is largest at the lowest prior, and there XY/d must not be too large."""
-    half = Reports.of(Interval(np.array([0.5])), Interval(1.0))
+    half = Reports.of(Interval(np.array([0.5])), 1)
     made = Density.of(half, half, Interval(np.array([0.2]), np.array([0.8])), Interval(np.zeros(1)))
     exact = density(lambda *_: Fraction(0), Fraction(1, 2), Fraction(1, 2), Fraction(0.2))
     assert exact <= Fraction(float(made.most()[0])) < exact + 1
