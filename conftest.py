@@ -21,6 +21,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from pathlib import Path
@@ -62,9 +63,10 @@ def evaluate_console(example: Example) -> str | None:
 
 def _compare(command: str, wanted: str) -> str | None:
     program, *arguments = shlex.split(command)
-    if program != "robustpool":
+    referee = [program, *arguments[:2]] == ["python", "-m", "robustpool.referee"]
+    if program != "robustpool" and not referee:
         return f"A console block runs only robustpool, not {program!r}; write other commands in a sh block."
-    executable = Path(sysconfig.get_path("scripts")) / program
+    executable = sys.executable if referee else str(Path(sysconfig.get_path("scripts")) / program)
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120", "TERM": "dumb"}
     done = subprocess.run(
         [executable, *arguments], capture_output=True, text=True, env=environment, timeout=300, check=False
