@@ -15,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint regrets bench docs clean
+.PHONY: help run test test-all mutants lint regrets bench docs clean
 .NOTPARALLEL: # two pips in one environment get into each other's way
 .DELETE_ON_ERROR:
 
@@ -40,6 +40,9 @@ test: $(VENV)/.installed-test $(VENV)/.browser ## run the test suite, the doctes
 
 test-all: $(VENV)/.installed-test $(VENV)/.browser ## the same, with the tests marked slow
 	$(PYTEST)
+
+mutants: $(VENV)/.installed-test $(VENV)/.browser ## break the code on purpose, in copies, and see whether a test fails (about 20 minutes)
+	$(BIN)/python tools/mutants.py --jobs $(WORKERS)
 
 lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff check .

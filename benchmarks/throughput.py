@@ -51,7 +51,7 @@ def loop(formula: Callable[[float, float], float]) -> Callable[[Any], Any]:
 
 def minimax(x: float, y: float) -> float:
     s = logit(x) + logit(y)
-    return sigma(s * (0.5 + 0.35 * math.tanh(s / 4.0) ** 2))
+    return sigma(s * (0.5 + 0.1 * math.tanh(s / 4.0) ** 2))
 
 
 def arieli_tuned(x: float, y: float) -> float:

@@ -22,7 +22,7 @@ from robustpool.evaluation.diagnosis import (
     findable,
     is_extremising,
 )
-from robustpool.evaluation.records import Verdict
+from robustpool.evaluation.records import Comparison, Interval, Verdict
 
 RULES_HERE = ["mean", "minimax", "geometric-odds", "product", "karmarkar"]
 
@@ -127,6 +127,94 @@ def test_a_stretch_that_is_not_told_from_1_promises_no_gain(questions: int, agen
     assert "expected to lose to the mean, unless the forecasters are recalibrated first" in said(found)
 
 
+# ---------------------------------------------------------------------------------------------------------- thresholds
+
+
+@pytest.fixture(scope="module")
+def measured() -> Comparison:
+    return compare(simulated(60, 2), rules=["mean", "product"], recalibrate="none", draws=100)
+
+
+def between(low: float, high: float) -> Interval:
+    return Interval((low + high) / 2, low, high)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "confidence"),
+    [
+        (0.667, 1.4, Confidence.IN_LINE),
+        (0.666, 1.4, Confidence.CANNOT_TELL),
+        (0.8, 1.499, Confidence.IN_LINE),
+        (0.8, 1.501, Confidence.CANNOT_TELL),
+        (0.999, 1.3, Confidence.IN_LINE),
+        (1.001, 1.3, Confidence.UNDER),
+        (0.7, 1.001, Confidence.IN_LINE),
+        (0.7, 0.999, Confidence.OVER),
+        (0.001, 0.999, Confidence.OVER),
+        (-0.5, 0.001, Confidence.UNINFORMED),
+        (-0.5, -0.001, Confidence.WRONG_WAY),
+    ],
+)
+def test_what_the_interval_of_the_slope_says(
+    measured: Comparison, low: float, high: float, confidence: Confidence
+) -> None:
+    people = replace(measured.individuals, slope=between(low, high))
+    blind = tuple(replace(rule, slope=between(-0.1, 0.9)) for rule in measured.rules)
+    assert diagnose(replace(measured, individuals=people, rules=blind)).confidence is confidence
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sharing"),
+    [
+        (0.901, 0.99, Sharing.NESTED),
+        (0.899, 0.99, Sharing.PARTLY),
+        (-0.1, 0.199, Sharing.INDEPENDENT),
+        (0.001, 0.201, Sharing.PARTLY),
+        (-0.001, 0.201, Sharing.CANNOT_TELL),
+        (0.5, 1.0, Sharing.CANNOT_TELL),
+    ],
+)
+def test_what_the_interval_of_the_dependence_says(
+    measured: Comparison, low: float, high: float, sharing: Sharing
+) -> None:
+    people = replace(measured.individuals, dependence=between(low, high))
+    assert diagnose(replace(measured, individuals=people)).sharing is sharing
+
+
+def test_a_stretch_above_1_is_one_whose_whole_interval_is() -> None:
+    comparison = compare(simulated(60, 2), rules=["mean"], recalibrate="none", draws=100)
+    for low, stretched in ((1.001, True), (0.999, False)):
+        people = replace(comparison.individuals, stretch=between(low, 3.0))
+        assert diagnose(replace(comparison, individuals=people)).stretched is stretched
+
+
+@pytest.mark.parametrize(("size", "sample"), [(39, Sample.SMALL), (40, Sample.ENOUGH)])
+def test_forty_questions_or_clusters_are_enough(measured: Comparison, size: int, sample: Sample) -> None:
+    """With fewer, forecasts that carry no information that can be seen are not said to have none."""
+    people = replace(measured.individuals, slope=between(-0.5, 0.5))
+    blind = tuple(replace(rule, slope=None) for rule in measured.rules)
+    confidence = Confidence.UNINFORMED if sample is Sample.ENOUGH else Confidence.CANNOT_TELL
+    for questions, clusters in ((size, None), (1000, size)):
+        sized = replace(measured, questions=questions, clusters=clusters, individuals=people, rules=blind)
+        found = diagnose(sized)
+        assert (found.sample, found.confidence) == (sample, confidence)
+
+
+def test_extremising_depends_if_one_rule_wins_and_another_loses(measured: Comparison) -> None:
+    product = of(measured, "product")
+
+    def judged(*differences: float) -> Extremising:
+        better = (
+            replace(product, difference=between(d - 0.01, d + 0.01), verdict=Verdict.BETTER if d < 0 else Verdict.WORSE)
+            for d in differences
+        )
+        return diagnose(replace(measured, rules=(of(measured, "mean"), *better))).extremising
+
+    assert judged(-0.02, -0.03) is Extremising.HELPS
+    assert judged(0.02, 0.03) is Extremising.HURTS
+    assert judged(-0.02, 0.03) is Extremising.DEPENDS
+
+
 # ------------------------------------------------------------------------------------------- nothing to be recommended
 
 
@@ -167,9 +255,22 @@ def test_forecasts_without_information_are_worth_the_base_rate() -> None:
 
 
 def test_what_single_answers_hide_the_average_may_show() -> None:
-    table = simulated(60, 200, slope=0.02, seed=3)
-    comparison = compare(table, rules=RULES_HERE)
-    assert diagnose(comparison).confidence is not Confidence.UNINFORMED
+    """Six questions on which all of a hundred say the same, half of them wrongly, drown the single answers to the others.
+
+    To the mean they are six questions among many.
+    """
+    good = simulated(114, 2, slope=0.8)
+    crowds = [[p] * 100 for p in (0.9, 0.9, 0.9, 0.1, 0.1, 0.1)]
+    answers = [*good.probability.reshape(114, 2).tolist(), *crowds]
+    comparison = compare(table_of(answers, [*good.outcome, 1, 0, 0, 1, 1, 0]), rules=RULES_HERE)
+    alone, together = comparison.individuals.slope, of(comparison, "mean").slope
+    assert alone is not None
+    assert together is not None
+    assert alone.low < 0 < alone.high < 1
+    assert together.low > 0
+    assert diagnose(comparison).confidence is Confidence.OVER
+    without = replace(comparison, rules=tuple(replace(rule, slope=None) for rule in comparison.rules))
+    assert diagnose(without).confidence is Confidence.UNINFORMED
 
 
 def test_the_base_rate_is_that_of_the_other_clusters() -> None:
@@ -209,6 +310,21 @@ def test_what_four_digits_cannot_show_is_no_verdict() -> None:
     assert found.verdict is Verdict.CANNOT_TELL
     assert all(rule.tied_with_best for rule in comparison.rules)
     assert findable(comparison) is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "verdict"), [(4.9e-5, Verdict.CANNOT_TELL), (5.1e-5, Verdict.BETTER)], ids=["unseen", "seen"]
+)
+def test_half_of_the_fourth_digit_can_be_seen(difference: float, verdict: Verdict) -> None:
+    """All answers are 0.5 and all outcomes 0: the square of a little less than 0.5 is better by that difference."""
+
+    def less(reports: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.full(len(reports), math.sqrt(0.25 - difference))
+
+    comparison = compare(table_of([[0.5, 0.5]] * 30, [0] * 30), rules=[less, "mean"])
+    assert of(comparison, "less").difference == pytest.approx((-difference,) * 3)
+    assert of(comparison, "less").verdict is verdict
+    assert of(comparison, "mean").tied_with_best is (verdict is Verdict.CANNOT_TELL)
 
 
 def test_minimax_is_called_smallest_where_that_is_proved() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
@@ -118,6 +119,25 @@ def test_theory_mode_keeps_its_guarantee_on_200_families(seed: int) -> None:
     check_theory(1000 + seed, 0.1)
 
 
+def test_theory_mode_has_the_rate_of_the_derivation() -> None:
+    """log w rises by the payoff times ln(1 + sqrt(2 ln n/T))/B, with T = ceil(25 ln n (B/eps)^2) rounds."""
+    family = rp.FiniteFamily.from_joints([[[0.4, 0.1], [0.1, 0.4]], [[0.3, 0.2], [0.2, 0.3]], [[0.2, 0.3], [0.3, 0.2]]])
+    game = finite_game(family, get_loss("square"), "additive", ())
+    bound = 1 - 4 * 0.1 * 0.4 / 0.5 / 2  # the least omniscient loss is that of the first structure: 0.16
+    rounds = math.ceil(25 * math.log(3) * (bound / 0.2) ** 2)
+    rate = math.log(1 + math.sqrt(2 * math.log(3) / rounds)) / bound
+    solver, responder = MultiplicativeWeights(epsilon=0.2), best_responder(game.tables)
+    first = solver.start(game)
+    assert bound == pytest.approx(0.84)
+    assert solver.theory_rounds(game) == rounds
+    assert first.rate == pytest.approx(rate)
+    payoffs = game.payoffs(responder(first.masses).table)
+    second = solver.step(game, responder, first)
+    assert second.rate == first.rate
+    assert np.diff(payoffs)[0] != 0
+    assert np.diff(second.log_weights) == pytest.approx(rate * np.diff(payoffs))
+
+
 def test_averages_alone_keep_the_guarantee() -> None:
     """The theorem is about the averages over T rounds, not about the best iterate that we also keep."""
     _, family, _ = random_game(9)
@@ -160,6 +180,17 @@ def test_bounds_belong_to_what_is_returned() -> None:
         table = rng.random(len(family.reports))
         other = rp.TableAggregator(family.reports, table)
         assert solution.mixture.weights @ rp.regrets(other, family) >= solution.lower
+
+
+def test_the_bounds_of_every_round_belong_to_its_mixture_and_its_table() -> None:
+    game = finite_game(rp.random_family(100, resolution=5, rng=6), get_loss("square"), "additive", ())
+    responder, before = best_responder(game.tables), MultiplicativeWeights().start(game)
+    for state in islice(MultiplicativeWeights().iterate(game, responder), 60):
+        mixture = state.lower_weights
+        assert state.lower == pytest.approx(responder(game.masses(mixture)).least - mixture @ game.offset, abs=1e-12)
+        assert state.upper == pytest.approx(game.payoffs(state.upper_table).max(), abs=1e-12)
+        assert before.lower <= state.lower <= state.upper <= before.upper
+        before = state
 
 
 def test_trace_is_monotone_and_ends_at_the_solution() -> None:
@@ -236,6 +267,18 @@ def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
     algorithm_1(family, checkpoint=file, loss=own[0], rounds=2)
     with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
         algorithm_1(family, checkpoint=file, loss=own[1], rounds=4, resume=True)  # the same name, another loss
+    limits: list[Any] = [
+        (),
+        rp.Lipschitz(1.0),
+        rp.Lipschitz(2.0),
+        rp.Constrained(lambda table, _: [table >= 0.1]),
+        rp.Constrained(lambda table, _: [table >= 0.2]),  # the same name, another set
+        rp.Constrained(lambda table, _: [table <= 0.1]),
+    ]
+    for limit, other in pairwise(limits):
+        algorithm_1(family, checkpoint=file, restrictions=limit, rounds=1)
+        with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+            algorithm_1(family, checkpoint=file, restrictions=other, rounds=2, resume=True)
     whole = file.read_bytes()
     for damaged in (b"nonsense", b"", b"\0\0\0", whole[: len(whole) // 2]):
         file.write_bytes(damaged)

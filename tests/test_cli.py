@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from robustpool import aggregate, load_design
+from robustpool.cli import main
+from robustpool.errors import InputError, SolverError, UnsupportedError
 from robustpool.structures.family_file import EXAMPLES
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
@@ -221,6 +223,31 @@ BAD = [
     (["dessign"], "No such command 'dessign'"),
     (["rules", "--colour"], "No such option: --colour"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InputError("it is wrong."), 2),
+        (UnsupportedError("it is wrong."), 2),
+        (SolverError("it is wrong."), 1),  # the input is right, and there is no answer
+        (KeyboardInterrupt(), 130),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_each_kind_of_failure_has_its_status(
+    error: BaseException, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("robustpool.game.worst_case.worst_case", fail)
+    monkeypatch.setattr(sys, "argv", ["robustpool", "worst-case", "mean"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == status
+    sentence = "stopped before there was anything to keep." if status == 130 else "it is wrong."
+    assert capsys.readouterr() == ("", f"robustpool: {sentence}\n")
 
 
 @pytest.mark.parametrize(

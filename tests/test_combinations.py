@@ -12,6 +12,8 @@ import pytest
 
 import reference
 import robustpool as rp
+from robustpool.game.losses import get_loss
+from robustpool.game.paradigms import payoff_terms
 from robustpool.structures.random_families import random_joints
 
 PARADIGMS = ("additive", "absolute", "ratio")
@@ -175,6 +177,22 @@ def test_ratio_pins_the_table_where_the_omniscient_has_no_loss() -> None:
         solution = rp.solve(rp.FiniteFamily.from_structures([certain([0, 1]), fuzzy]), paradigm="ratio", loss=loss)
         assert solution.aggregator([[0.0], [1.0]]).tolist() == [0.0, 1.0]
         assert solution.upper == pytest.approx(1, abs=1e-6)  # 0/0 = 1
+        alone = rp.solve([certain([0, 1])], paradigm="ratio", loss=loss)
+        assert (alone.lower, alone.upper) == (1, 1)
+
+
+def test_the_ratio_to_no_loss_is_one_or_infinite() -> None:
+    sure = certain([0, 1])
+    for loss in LOSSES:
+        assert rp.regret(lambda x: x[:, 0], sure, paradigm="ratio", loss=loss) == 1
+        assert rp.regret(lambda x: 0.01 + 0.98 * x[:, 0], sure, paradigm="ratio", loss=loss) == np.inf
+
+
+def test_rounding_counts_as_no_loss() -> None:
+    scale, offset, pins = payoff_terms("ratio", np.array([0.0, 0.9e-15, 1.1e-15, 0.2]))
+    assert pins.tolist() == [True, True, False, False]
+    assert scale == pytest.approx([0, 0, 1 / 1.1e-15, 5])
+    assert offset.tolist() == [-1, -1, 0, 0]
 
 
 def blind_and_sure() -> tuple[rp.InformationStructure, rp.InformationStructure]:
@@ -289,6 +307,25 @@ def test_lower_bounds_of_the_convex_programme_lie_below_a_value_known_by_hand() 
         solution = rp.solve(family, tolerance=1e-6, **options)
         assert solution.lower <= 0.09 <= solution.upper + 1e-12
         assert solution.gap <= 1e-6
+
+
+@pytest.mark.parametrize("states", [2, 3])
+@pytest.mark.parametrize("name", ["square", "log"])
+def test_the_tilted_minimum_is_a_tight_lower_bound(name: str, states: int) -> None:
+    """min over y of sum_omega m(omega) l(y, omega) + tilt . y, against a convex programme; no forecast is below."""
+    loss: Any = get_loss(name)
+    rng = np.random.default_rng(states)
+    y = cp.Variable(states, nonneg=True)
+    shown = y[1:] if states == 2 else cp.reshape(y, (1, states), order="C")
+    for scale in (0.01, 0.3, 3.0):
+        for _ in range(3):
+            masses, tilt = rng.random(states), scale * rng.normal(size=states)
+            expected = sum(masses[k] * loss.expression(shown, k)[0] for k in range(states)) + tilt @ y
+            least = cp.Problem(cp.Minimize(expected), [cp.sum(y) == 1]).solve(solver=cp.CLARABEL)
+            bound = float(loss.tilted_minimum(masses[None], tilt[None])[0])
+            assert bound == pytest.approx(least, abs=1e-6)
+            tried = rng.dirichlet(np.ones(states), size=1000)
+            assert bound <= float(np.min(loss.table(tried) @ masses + tried @ tilt))
 
 
 def test_repair_takes_out_every_violation_and_leaves_pins() -> None:

@@ -12,6 +12,7 @@ import pytest
 from forecasters import of, simulated, table_of
 from robustpool.aggregators.rules import RULES
 from robustpool.errors import InputError
+from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.comparison import compare
 from robustpool.evaluation.diagnosis import (
     Confidence,
@@ -51,6 +52,10 @@ def test_pairs_are_scored_as_pairs() -> None:
     assert (comparison.questions, comparison.left_out, comparison.answers) == (2, 1, 5)
     assert of(comparison, "mean").brier.value == pytest.approx((first + 0.3**2) / 2)
     assert of(comparison, "mean").brier_by_forecast.value == pytest.approx((3 * first + 2 * 0.3**2) / 5)
+    assert sum((1, -1, 1) * np.array(of(comparison, "mean").decomposition)) == pytest.approx((first + 0.3**2) / 2)
+    assert of(comparison, "mean").sharpness == pytest.approx(
+        np.cov([0.8, 0.75, 0.65, 0.3], aweights=[1, 1, 1, 3], ddof=0)  # each question counts once
+    )
 
 
 def test_only_averages_see_reports_as_they_are() -> None:
@@ -94,6 +99,14 @@ def test_weights_go_to_the_rules_that_take_them() -> None:
     assert comparison.notes == ("Without weights, as they take none: median.",)
 
 
+def test_the_stretch_is_that_of_the_weighted_answers() -> None:
+    table = simulated(60, 2)
+    log_odds = np.log(np.clip(table.probability, 0.01, 0.99)) - np.log1p(-np.clip(table.probability, 0.01, 0.99))
+    together = log_odds.reshape(60, 2) @ [0.75, 0.25]
+    found = compare(replace(table, weight=np.tile([3.0, 1.0], 60)), rules=[], draws=100).individuals.stretch
+    assert found == pytest.approx(slope_alone(together, table.outcome, np.ones(60), np.arange(60)))
+
+
 def test_all_rules_are_scored_but_those_that_need_a_number() -> None:
     comparison = compare(simulated(50, 3))
     assert {rule.name for rule in comparison.rules} | set(comparison.unscored) == set(RULES)
@@ -129,6 +142,15 @@ def test_the_reference_is_added_and_differences_are_paired() -> None:
     assert own.verdict is Verdict.REFERENCE
     width = found.brier.high - found.brier.low
     assert found.difference.high - found.difference.low < 0.5 * width  # the same questions for both
+
+
+def test_who_cannot_be_told_from_the_best_is_tied_with_it() -> None:
+    for questions, tied in ((60, True), (3000, False)):
+        table, names = simulated(questions, 2), ["product", "geometric-odds"]
+        best = compare(table, rules=names, reference="product").rules[0].name
+        second = compare(table, rules=names, reference=best).rules[1]
+        assert second.difference.value > 0
+        assert second.tied_with_best is tied is (second.difference.low < 0)
 
 
 def test_two_names_for_one_rule_are_tied() -> None:
@@ -272,6 +294,30 @@ def test_recalibration_is_automatic_where_the_slope_is_off() -> None:
     best = comparison.recalibrated[0]
     assert best.verdict is Verdict.BETTER
     assert best.difference.value == pytest.approx(best.brier.value - of(comparison, "mean").brier.value)
+
+
+@pytest.mark.parametrize("lean", [-1.0, 1.0])
+def test_people_who_lean_but_are_as_sure_as_they_are_right_get_an_intercept(lean: float) -> None:
+    table = simulated(300, 2)
+    leaning = replace(table, probability=1 / (1 + np.exp(-lean) * (1 / table.probability - 1)))
+    comparison = compare(leaning, rules=["mean"])
+    slope, intercept = comparison.individuals.slope, comparison.individuals.intercept
+    assert slope is not None
+    assert intercept is not None
+    assert slope.low < 1 < slope.high
+    assert intercept.low < -lean < intercept.high
+    assert {rule.recalibration for rule in comparison.recalibrated} == {"platt"}
+
+
+@pytest.mark.parametrize(("questions", "methods"), [(39, set()), (40, {"slope"})])
+def test_recalibration_is_automatic_from_forty_questions_on(questions: int, methods: set[str]) -> None:
+    comparison = compare(simulated(questions, 3, slope=0.2, seed=1), rules=["mean"])
+    assert {rule.recalibration for rule in comparison.recalibrated} == methods
+
+
+def test_questions_with_up_to_three_answers_are_counted() -> None:
+    table = table_of([[0.5] * n for n in (1, 2, 3, 4, 5)], [1, 0, 1, 0, 1])
+    assert compare(table, rules=["mean"]).up_to_three == 0.6
 
 
 def test_recalibrated_answers_are_not_clipped_again() -> None:

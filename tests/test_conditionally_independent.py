@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import RegularGridInterpolator
+from scipy.spatial import cKDTree
 
 import reference
 import robustpool as rp
@@ -47,6 +48,24 @@ def test_every_structure_is_there_once(N: int, M: int) -> None:
     plain = sorted(enumerated_regrets(N, M, f))
     assert len(ours) == len(plain) == family.count(pruned=False)
     np.testing.assert_allclose(np.array(ours), np.array(plain), atol=1e-14)
+
+
+@pytest.mark.parametrize(("N", "M"), [(2, 2), (3, 6), (4, 7), (4, 8)])
+def test_pruning_keeps_a_structure_of_each_kind(N: int, M: int) -> None:
+    """Against a table that is symmetric in agents and states the same regrets occur, at the priors of the lower half."""
+    family = rp.ConditionallyIndependent(2, N, M)
+    f = np.random.default_rng(N).random((N + 1, N + 1))
+    f = f + f.T
+    f = (f + 2 - f[::-1, ::-1]) / 4
+
+    def kinds(*, pruned: bool) -> np.ndarray[Any, Any]:
+        """Prior, mirrored into the lower half, and regret of each structure, as points of the plane."""
+        enumerated = family.enumerate(pruned=pruned)
+        regrets = rp.regrets(rp.TableAggregator(enumerated.flat.reports, f.ravel()), enumerated.flat)
+        return np.stack((np.minimum(enumerated.priors, M - enumerated.priors), regrets), axis=1)
+
+    for one, other in ((kinds(pruned=True), kinds(pruned=False)), (kinds(pruned=False), kinds(pruned=True))):
+        assert np.max(cKDTree(one).query(other)[0]) < 1e-12
 
 
 def test_pruning_leaves_about_a_sixteenth_of_the_labelled_structures() -> None:
@@ -117,6 +136,25 @@ def test_bad_families_get_one_sentence(arguments: dict[str, Any], message: str) 
         rp.ConditionallyIndependent(**arguments)
 
 
+def test_a_range_of_priors_is_mirrored_up_to_rounding() -> None:
+    assert rp.ConditionallyIndependent(2, 10, None, (0.3, 0.7)).mirrored
+    assert not rp.ConditionallyIndependent(2, 10, None, (0.3, 0.6)).mirrored
+    for sign in (-1, 1):
+        assert rp.ConditionallyIndependent(2, 10, None, (0.3, 0.7 + sign * 0.9e-12)).mirrored
+        assert not rp.ConditionallyIndependent(2, 10, None, (0.3, 0.7 + sign * 1.1e-12)).mirrored
+
+
+def test_the_ends_of_a_range_of_priors_belong_to_it_up_to_rounding() -> None:
+    """0.07 * 100 is 7.000000000000001, and 0.29 * 100 is 28.999999999999996."""
+
+    def numbers(low: float, high: float) -> list[int]:
+        return rp.ConditionallyIndependent(2, 10, 100, (low, high)).prior_numbers.tolist()
+
+    assert numbers(0.07, 0.29) == list(range(7, 30))
+    assert numbers(0.07 + 0.9e-9, 0.29 - 0.9e-9) == list(range(7, 30))
+    assert numbers(0.07 + 1.1e-9, 0.29 - 1.1e-9) == list(range(8, 29))
+
+
 def test_what_cannot_be_written_out_says_so() -> None:
     with pytest.raises(
         rp.UnsupportedError, match="a family with continuous priors cannot be written out; give a number of priors"
@@ -185,7 +223,9 @@ def test_more_than_two_signals_do_not_help_nature(seed: int) -> None:
 def test_continuous_priors_beat_every_grid_of_priors() -> None:
     rng = np.random.default_rng(3)
     x = np.arange(9) / 8
-    for f in ((x[:, None] + x) / 2, rng.random((9, 9))):
+    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    between = [rp.get_rule(name)(pairs).reshape(9, 9) for name in ("product", "extremized-odds")]  # the coarse priors
+    for f in ((x[:, None] + x) / 2, rng.random((9, 9)), *between):
         free = best_response_any_prior(x, f)
         dense = best_response(x, f, np.arange(1, 20_000) / 20_000)
         assert free.value >= dense.value - 1e-12
@@ -290,13 +330,27 @@ def test_the_compiled_interpolation_is_the_same(agents: int, N: int) -> None:
         f(reports)
 
 
-@given(st.integers(0, 10**6))
-@settings(max_examples=50, deadline=None)
-def test_the_interpolated_table_has_its_lipschitz_constant(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    f = rp.GridAggregator(rng.random((5, 5)))
-    x, y = rng.random((2, 200, 2))
-    assert (np.abs(f(x) - f(y)) <= f.lipschitz * np.abs(x - y).sum(axis=1) + 1e-12).all()
+@pytest.mark.parametrize("agents", [1, 2, 3])
+def test_the_interpolated_table_has_its_lipschitz_constant(agents: int) -> None:
+    """No two reports are steeper than the constant, and two knots are as steep."""
+    rng = np.random.default_rng(agents)
+    for _ in range(5):
+        f = rp.GridAggregator(rng.random((5,) * agents))
+        knots = np.stack(np.meshgrid(*[np.arange(5) / 4] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
+        assert f.lipschitz == pytest.approx(steepest(f, knots, knots))
+        assert steepest(f, rng.random((50, agents)), rng.random((50, agents))) <= f.lipschitz * (1 + 1e-9)
+
+
+def steepest(f: rp.GridAggregator, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
+    """The largest |f(x) - f(y)| / |x - y|_1."""
+    rise, run = np.abs(f(x)[:, None] - f(y)), np.abs(x[:, None] - y).sum(axis=2)
+    return float(np.max(rise[run > 0] / run[run > 0]))
+
+
+def test_every_agent_counts_for_the_lipschitz_constant() -> None:
+    knots = np.arange(5) / 4
+    for values in (0.1 * knots[:, None] + 0.8 * knots, 0.8 * knots[:, None] + 0.1 * knots):
+        assert rp.GridAggregator(values).lipschitz == pytest.approx(0.8)
 
 
 def test_bad_grids_and_reports_get_one_sentence() -> None:

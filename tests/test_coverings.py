@@ -159,6 +159,10 @@ def test_structures_with_other_agents_have_no_distance() -> None:
     ("prices", "plan", "sentence"),
     [
         ([0, 0, 0], [0.5, 0.5], None),
+        ([0, 0, 1.9e-9], [0.5, 0.5], None),  # the bound is missed by half of that
+        ([0, 0, 2.1e-9], [0.5, 0.5], r"must meet its bound; it costs 0\.5, the bound is 0\.499999998"),
+        ([0, 0, 0], [0.5, 0.5 + 0.45e-9], None),  # both marginals are missed by it
+        ([0, 0, 0], [0.5, 0.5 + 0.55e-9], r"must meet its bound; it costs 0\.500000000\d+, the bound is 0\.5,"),
         ([0, 0, 1], [0.5, 0.5], r"must meet its bound; it costs 0\.5, the bound is 0, and its marginals miss by 0\.$"),
         ([0, 0, 0], [0.5, 0.2], r"must meet its bound; it costs 0\.35, the bound is 0\.5, and .* miss by 0\.6\.$"),
         ([0, 0, 0], [1.0, 0.0], r"^the earth mover's plan must meet its bound; it costs 0\.5, .* miss by 1\.$"),
@@ -177,7 +181,7 @@ def test_a_wrong_plan_is_found_out(
     monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: result)
     nothing, everything = BinaryStructure(0.5, [[0.5, 0.5]]), BinaryStructure(0.5, [[0, 1]])
     if sentence is None:
-        assert earth_mover(nothing, everything) == 0.5
+        assert earth_mover(nothing, everything) == pytest.approx(0.5, abs=1e-9)
     else:
         with pytest.raises(SolverError, match=sentence):
             earth_mover(nothing, everything)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import robustpool as rp
 from robustpool.game.best_response import best_responder
 from robustpool.game.losses import get_loss
 from robustpool.solvers.canonical import canonical_table
+from robustpool.solvers.cutting_planes import CuttingPlanes
 from robustpool.solvers.master_programme import MasterProgramme
 from robustpool.solvers.multigrid import with_head_start
 from robustpool.solvers.natures import independent_nature
@@ -51,6 +52,18 @@ def test_bounds_belong_to_what_is_returned() -> None:
     for _ in range(50):
         other = rp.TableAggregator(family.reports, rng.random(len(family.reports)))
         assert solution.mixture.weights @ rp.regrets(other, family) >= solution.lower - 1e-15
+
+
+def test_the_bounds_of_every_round_belong_to_its_mixture_and_its_table() -> None:
+    nature = independent_nature(rp.ConditionallyIndependent(2, 8, 64), get_loss("square"), "additive", ())
+    responder = best_responder(nature.tables)
+    lower, upper = -np.inf, np.inf
+    for state in islice(CuttingPlanes().iterate(nature, responder), 15):
+        least = nature.least(nature.cuts(state.lower_label), state.lower_weights, responder)
+        assert state.lower == pytest.approx(least, abs=1e-9)
+        assert state.upper == nature.answer(state.centre)[0]
+        assert lower <= state.lower <= state.upper + 1e-12 <= upper + 1e-12
+        lower, upper = state.lower, state.upper
 
 
 def test_two_agents_on_the_grid_of_the_paper() -> None:
@@ -308,6 +321,19 @@ def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cu
         chosen = labels[rng.permutation(len(labels))[: int(share * len(labels))]]
         tables.append(canonical_table(nature, chosen, plain.upper, 1e-5, "smooth"))
     assert max(np.abs(table - tables[0]).max() for table in tables) < 1e-3
+    for slack in (1e-5, 1e-4, 1e-3):
+        table: Any = canonical_table(nature, labels[:20], plain.upper, slack, "smooth")
+        assert nature.answer(table)[0] <= plain.upper + slack  # whatever cuts it began with
+
+
+def test_a_canonical_table_leaves_the_solver_half_of_the_tolerance() -> None:
+    """A run that may stop at some round of another one, just within the tolerance, has to go on: the choice costs as well."""
+    family = rp.ConditionallyIndependent(2, 8, 64)
+    gaps = [point.upper - point.lower for point in rp.solve(family, tolerance=1e-6).trace]
+    for gap in [gap for gap in gaps if 1e-5 < gap < 1e-2]:
+        solution = rp.solve(family, tolerance=1.001 * gap, canonical="smooth")
+        assert solution.settings["canonical_applied"]
+        assert 0.4 * gap < solution.gap <= 1.001 * gap
 
 
 def rough(values: Any) -> float:

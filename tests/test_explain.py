@@ -243,6 +243,20 @@ def test_where_the_forecast_stands(ends: tuple[float, float], where: str) -> Non
     assert explain([0.7, 0.6, 0.6], prior_range=ends).prior_range.command is None  # type: ignore[union-attr]
 
 
+def test_a_forecast_at_an_end_of_the_interval_lies_inside_up_to_rounding() -> None:
+    """At the reports 0.7 and 0.6 and a prior of 0.2 the posterior is 14/15."""
+
+    def inside(forecast: float, ends: tuple[float, float]) -> bool:
+        known = explain([0.7, 0.6], lambda reports: np.full(len(reports), forecast), prior_range=ends).prior_range
+        assert known is not None
+        return known.contains_forecast
+
+    assert inside(14 / 15 - 0.9e-12, (0.1, 0.2))
+    assert not inside(14 / 15 - 1.1e-12, (0.1, 0.2))
+    assert inside(14 / 15 + 0.9e-12, (0.2, 0.3))
+    assert not inside(14 / 15 + 1.1e-12, (0.2, 0.3))
+
+
 def test_the_ends_of_the_interval_are_rounded_outward() -> None:
     sentence = explain([0.7, 0.6], prior_range=(0.05, 0.2)).on_range[0]
     assert "between 0.933 and 0.986," in sentence  # 14/15 = 0.9333..., 133/135 = 0.98518...
@@ -292,6 +306,8 @@ def test_the_promise_is_rounded_outward_and_comes_from_the_record() -> None:
     said = cost(explain([0.7, 0.6], "mean"))
     (number,) = (float(word) for word in said.split() if word.startswith("0.0"))
     assert upper <= number < upper + 1e-6
+    (points,) = re.findall(r"at most ([0-9.]+) percentage points", said)
+    assert 0 <= float(points) - 100 * upper**0.5 < 0.1
     assert "(proved):" in said
     assert "no rule in the list promises less" in cost(explain([0.7, 0.6]))
     assert "0.022543 of" in cost(explain([0.7, 0.6]))
@@ -300,7 +316,7 @@ def test_the_promise_is_rounded_outward_and_comes_from_the_record() -> None:
 @pytest.mark.parametrize(
     ("reports", "rule", "percents", "news"),
     [
-        ([0.7, 0.6], "minimax", "64.2 %", "one report is then good news and the other bad"),
+        ([0.7, 0.6], "minimax", "64.9 %", "one report is then good news and the other bad"),
         ([0.7, 0.6], "product", "50 %", "the reports are then good news"),
         ([0.3, 0.4], "product", "50 %", "the reports are then bad news"),
         ([0.7, 0.6, 0.2], "product", "50 %", "some reports are then good news and others bad"),
@@ -482,7 +498,7 @@ def test_an_explanation_shows_itself_in_a_notebook() -> None:
     assert shows.count("<div") == shows.count("</div>")
     assert shows.count("<tr") == 2 + len(why.rules) + len(PRIORS)
     text = re.sub("<[^>]*>", "|", shows)
-    assert "|Forecast 0.661|" in text
+    assert "|Forecast 0.654|" in text
     assert all(f"|{said}" in text for said in why.closing)
     for said in why.rules:
         assert f"|{said.name}||{shown(said.forecast)}||at most " in text
@@ -650,7 +666,7 @@ def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
 def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Two forecasters say 0.7 and 0.6, and minimax makes 0.661 of it.\n")
+    assert done.stdout.startswith("Two forecasters say 0.7 and 0.6, and minimax makes 0.654 of it.\n")
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))
     assert "\n    robustpool design --prior-range 0.05 0.2 --nature continuous" in done.stdout
     assert "*" in done.stdout

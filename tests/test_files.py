@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import robustpool as rp
 from robustpool.aggregators.design import content_hash
 from robustpool.cli.app import app
+from robustpool.files import write_whole
 from robustpool.structures.family_file import EXAMPLES, family_from_json
 from robustpool.structures.random_families import random_joints
 
@@ -175,6 +176,27 @@ def test_a_design_that_was_changed_is_refused(tmp_path: Path) -> None:
         rp.load_design(file)
     with pytest.raises(rp.InputError, match=r"the design file .* does not exist"):
         rp.load_design(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path, error: BaseException) -> None:
+    target = tmp_path / "mine.json"
+    target.write_text("old")
+
+    def half(partial: Path) -> None:
+        partial.write_text("ne")
+        assert target.read_text() == "old"  # nobody sees half of a file
+        raise error
+
+    with pytest.raises((rp.InputError, KeyboardInterrupt)) as caught:
+        write_whole(target, half)
+    if isinstance(error, OSError):
+        assert str(caught.value) == f"{str(target)!r} cannot be written (No space left on device)."
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]  # and nothing is left behind
+    write_whole(target, lambda partial: partial.write_text("new"))
+    assert target.read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
 
 
 def test_links_are_followed_and_devices_left_alone(tmp_path: Path) -> None:

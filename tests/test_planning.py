@@ -36,6 +36,11 @@ def test_the_least_number_of_priors(N: int, epsilon: Fraction) -> None:
     assert M > N
 
 
+def test_a_number_of_priors_that_is_just_enough_is_enough() -> None:
+    """210/epsilon = 15^2, so that M^2 >= 36 * 15^18 holds with equality."""
+    assert priors_for_reports(1, Fraction(210, 225)) == 6 * 15**9
+
+
 @law
 @given(st.fractions(Fraction(1, 1000), 10**9), fractions)
 def test_the_least_square_number_of_reports(L: Fraction, epsilon: Fraction) -> None:

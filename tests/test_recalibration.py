@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,6 +101,35 @@ def test_forecasters_are_corrected_one_by_one_if_they_have_enough_questions() ->
         rows = of[name]
         losses = [(some.probability[rows] - table.outcome[table.question[rows]]) ** 2 for some in (own, pooled)]
         assert losses[0].mean() < losses[1].mean()
+
+
+@pytest.mark.parametrize("answered", [19, 20])
+def test_her_own_slope_is_pulled_towards_the_common_one_from_twenty_questions_on(answered: int) -> None:
+    """Each slope b solves sum_i (y_i - sigma(b x_i)) x_i = pull (b - target); it is read off the unresolved questions."""
+    table = simulated(60, 2, slope=0.5)
+    table = replace(table, outcome=np.where(np.arange(60) < 40, table.outcome, np.nan))
+    kept = (table.forecaster == 0) | (table.question < answered) | (table.question >= 40)
+    columns = {name: getattr(table, name)[kept] for name in ("question", "forecaster", "probability")}
+    table = replace(table, **columns)
+    x = np.log(p := np.clip(table.probability, 0.01, 0.99)) - np.log1p(-p)
+    y, hers = table.outcome[table.question], table.forecaster == 1
+    assert np.count_nonzero(hers & ~np.isnan(y)) == answered
+
+    def slope(*, per_forecaster: bool) -> float:
+        said = recalibrate(table, per_forecaster=per_forecaster).probability
+        (ratio,) = {round(float(b), 9) for b in (np.log(said / (1 - said)) / x)[hers & np.isnan(y)]}
+        return ratio
+
+    def pulled(b: float, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
+        return float((y[rows] - 1 / (1 + np.exp(-b * x[rows]))) @ x[rows])
+
+    common, own = slope(per_forecaster=False), slope(per_forecaster=True)
+    assert pulled(common, ~np.isnan(y)) == pytest.approx(1.0 * (common - 1), abs=1e-6)
+    if answered < 20:
+        assert own == common
+    else:
+        assert abs(own - common) > 0.01
+        assert pulled(own, hers & ~np.isnan(y)) == pytest.approx(4.0 * (own - common), abs=1e-6)
 
 
 def test_certain_answers_and_separated_outcomes_are_no_trouble() -> None:

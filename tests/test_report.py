@@ -674,6 +674,31 @@ def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser,
             assert 1 <= page.locator("#structure-table tbody tr").count() <= 4
 
 
+@pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
+def test_only_base_rates_of_the_range_are_looked_at(browser: Browser, two_agents: Design, tmp_path: Path) -> None:
+    low, high = 0.612, 0.788
+    family = {**two_agents.data["family"], "prior_range": [low, high]}
+    write_page(design_page(replace(two_agents, data={**two_agents.data, "family": family})), tmp_path / "range.html")
+    x = np.arange(101) / 100
+    table = rp.get_rule("mean")(np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)).reshape(101, 101)
+    half, fortieths = np.arange(1, 200) / 200, low + (high - low) * np.arange(41) / 40
+    with opened(browser, tmp_path / "range.html") as page:
+        page.locator("#least").select_option("0")
+        for first, second in [(70, 60), (30, 10), (0, 25)]:
+            move(page, first, second, "mean")
+            found = json.loads(page.locator("#structure").get_attribute("data-structure") or "null")
+            assert low <= found["prior"] <= high
+            around = np.round(1000 * found["prior"]) / 1000 + np.arange(-9, 10) / 1000
+            priors = np.concatenate((half, fortieths, around))
+            inside = priors[(priors >= low) & (priors <= high)]
+            assert found["regret"] == pytest.approx(worst_by_force(table, first, second, inside, 0.0), abs=2e-6)
+            assert worst_by_force(table, first, second, half, 0.0) > found["regret"] + 1e-4  # elsewhere it is worse
+        move(page, 70, 60, "mean")
+        for number, mu in enumerate((low, (low + high) / 2, high)):
+            posterior = rp.aggregate([0.7, 0.6], f"bordley:prior={mu}")
+            assert text(page, f"#base-{number}") == f"{100 * posterior:.1f} %"
+
+
 def test_base_rates_are_bayes(browser: Browser, pages: dict[str, Path]) -> None:
     with opened(browser, pages["two"]) as page:
         for first, second in [(70, 60), (1, 50), (99, 2)]:

@@ -42,6 +42,6 @@ def test_minimax_is_the_value_of_the_game() -> None:
     assert certificate.lower >= 0.0225424859
 
 
-@pytest.mark.parametrize("rule", ["minimax:b=0.04", "minimax:b=0.2", "minimax:b=0.89"])
+@pytest.mark.parametrize("rule", ["minimax:b=0.08", "minimax:b=0.2", "minimax:b=0.89"])
 def test_every_b_of_the_rule_is_proved(rule: str) -> None:
     assert rp.certify(rule).upper == rp.certify("minimax").upper

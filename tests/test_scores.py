@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forecasters import simulated
+from forecasters import simulated, table_of
 from robustpool.evaluation.bootstrap import percentile_interval, resampled_sums, sums_by_cluster
 from robustpool.evaluation.calibration import calibration, fit_logistic, overlap
 from robustpool.evaluation.dependence import dependence
@@ -209,6 +209,24 @@ def test_answers_that_are_copied_do_not_narrow_the_interval() -> None:
     assert as_if.slope.high - as_if.slope.low < 0.5 * (once.slope.high - once.slope.low)
 
 
+def test_the_slope_interval_is_the_sandwich_of_few_clusters() -> None:
+    """A^-1 B A^-1 G/(G - 1) with the quantile of t with G - 1 degrees of freedom, by loops."""
+    from scipy.stats import t
+
+    table, G = simulated(24, 1, seed=2), 4
+    p, y, clusters = table.probability, table.outcome, np.arange(24) % G
+    found = calibration(p, y, np.ones(24), clusters, 1e-9)
+    assert found is not None
+    design = np.stack([np.ones(24), np.log(p / (1 - p))], axis=1)
+    fitted = 1 / (1 + np.exp(-design @ [found.intercept.value, found.slope.value]))
+    bread = np.linalg.inv(sum(q * (1 - q) * np.outer(row, row) for q, row in zip(fitted, design, strict=True)))
+    sums = [((y - fitted)[:, None] * design)[clusters == g].sum(axis=0) for g in range(G)]
+    variance = bread @ sum(np.outer(s, s) for s in sums) @ bread * G / (G - 1)
+    reach = t.ppf(0.975, G - 1) * np.sqrt(np.diag(variance))
+    for interval, width in zip((found.intercept, found.slope), reach, strict=True):
+        assert interval == pytest.approx((interval.value, interval.value - width, interval.value + width))
+
+
 def test_the_slope_interval_covers() -> None:
     """40 questions, each with 5 answers that hang together: about 95 of 100 intervals hold the truth."""
     hits = 0
@@ -249,6 +267,17 @@ def test_percentile_intervals_cover_the_mean(questions: int) -> None:
     assert 0.91 <= hits / 300 <= 0.99
 
 
+@pytest.mark.parametrize("clusters", [2, 3, 6, 20, 1000])
+def test_the_level_of_a_percentile_interval_is_that_of_t_and_its_ends_are_the_outer_draws(clusters: int) -> None:
+    from scipy.stats import norm, t
+
+    draws = np.random.default_rng(0).permutation(np.linspace(0, 1, 100_001))
+    tail = norm.cdf(-math.sqrt(clusters / (clusters - 1)) * t.ppf(0.975, clusters - 1))
+    interval = percentile_interval(0.5, draws, clusters)
+    assert tail - 1e-5 <= interval.low <= tail
+    assert 1 - tail <= interval.high <= 1 - tail + 1e-5
+
+
 def test_intervals_stand_infinite_scores_and_single_questions() -> None:
     draws = np.array([1.0] * 60 + [math.inf] * 40)
     assert percentile_interval(math.inf, draws, 50) == (math.inf, 1.0, math.inf)
@@ -286,6 +315,23 @@ def test_dependence_is_what_it_is_defined_to_be() -> None:
     found = dependence(table, np.arange(30), draws=200, seed=0)
     assert found is not None
     assert found.value == pytest.approx(by_definition(table))
+
+
+def test_the_interval_of_the_dependence_is_that_of_resampled_questions() -> None:
+    """atanh rho -+ t(n - 2) sqrt(n/(n - 2)) times the standard deviation of atanh rho over samples of the questions."""
+    from scipy.stats import t
+
+    n, draws = 20, 100
+    table = simulated(n, 3, shared=0.3, slope=1.5, seed=1)
+    rng = np.random.default_rng(7)
+    samples = [rng.integers(n, size=n) for _ in range(draws)]
+    answers, outcome = table.probability.reshape(n, 3), table.outcome
+    drawn = [by_definition(table_of(answers[sample].tolist(), outcome[sample].tolist())) for sample in samples]
+    spread = np.std(np.arctanh(np.clip(drawn, -1 + 1e-9, 1 - 1e-9)))
+    found = dependence(table, np.arange(n), draws=draws, seed=7)
+    assert found is not None
+    reach = t.ppf(0.975, n - 2) * math.sqrt(n / (n - 2)) * spread
+    assert np.arctanh(found) == pytest.approx(np.arctanh(found.value) + reach * np.array([0, -1, 1]))
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.4, 0.95])

@@ -294,6 +294,24 @@ def test_tables_refuse_profiles_that_they_do_not_know() -> None:
         rp.TableAggregator(np.zeros((2, 1)), np.zeros(2))
 
 
+def test_a_table_knows_a_report_up_to_twice_the_rounding() -> None:
+    """Two numbers near 0.3 are the same if they differ by 3e-10; a table also answers the members of a cluster of them."""
+    f = rp.TableAggregator(np.array([[[0.3], [0.3]], [[0.7], [0.3]]]), np.array([0.25, 0.75]))
+    for sign in (-1, 1):
+        assert f([[0.3, 0.3 + sign * 5.9e-10], [0.7 + sign * 5.9e-10, 0.3]]).tolist() == [0.25, 0.75]
+        for wrong in ([0.3 + sign * 6.1e-10, 0.3], [0.7, 0.3 + sign * 6.1e-10], [0.3, 0.7]):  # the last: never together
+            with pytest.raises(rp.InputError, match=r"reports must be a profile of the design's family; row 0 is"):
+                f([wrong])
+
+
+@pytest.mark.parametrize("miss", [-0.9e-8, 0.9e-8])
+def test_a_distribution_may_miss_1_by_what_people_type(miss: float) -> None:
+    joint = rp.InformationStructure([[0.5 + miss, 0.0], [0.0, 0.5]]).joint
+    assert joint.sum() == pytest.approx(1, abs=1e-15)
+    with pytest.raises(rp.InputError, match=r"probabilities must sum to 1; joint sums to"):
+        rp.InformationStructure([[0.5 + 1.2 * miss, 0.0], [0.0, 0.5]])
+
+
 def test_a_random_family_is_the_same_for_the_same_seed() -> None:
     assert rp.random_family(50, rng=7).fingerprint() == rp.random_family(50, rng=7).fingerprint()
     assert rp.random_family(50, rng=7).fingerprint() != rp.random_family(50, rng=8).fingerprint()

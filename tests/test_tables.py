@@ -277,6 +277,15 @@ def test_a_table_is_read_only_and_the_callers_arrays_are_not() -> None:
     assert not np.shares_memory(ForecastTable(**columns(probability=view)).probability, view)
 
 
+def test_the_age_of_an_answer_multiplies_its_weight() -> None:
+    day = 86_400.0
+    table = ForecastTable(
+        ["q", "r"], ["a", "b"], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.5, 0.5]), np.array([0.0, 1.0]),
+        weight=np.array([2.0, 3.0, 5.0]), timestamp=np.array([0.0, 3 * day, day]),
+    )  # fmt: skip
+    assert weigh_by_age(table, half_life=1.5).weight == pytest.approx([0.5, 3, 5])  # 3 days are two half-lives
+
+
 def test_old_answers_of_little_weight_keep_some() -> None:
     table = ForecastTable(**columns(weight=np.full(3, 1e-300), timestamp=np.array([0.0, 1e10, 0.0])))
     weight = weigh_by_age(table, half_life=1).weight
@@ -379,6 +388,17 @@ def test_times_are_read_one_by_one_as_together(moments: list[tuple[int, timezone
     np.testing.assert_array_equal(apart.values[:-1], seconds)
     assert not together.wrong.any()
     assert apart.wrong.tolist() == [False] * len(said) + [True]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [np.array([0.99e11, 1.01e11]), ["99000000000", "101000000000"], ["99000000000", "101000000000", "soon"]],
+    ids=["numbers", "text", "one by one"],
+)
+def test_milliseconds_are_no_seconds(column: Any) -> None:
+    read = times(column)
+    assert read.wrong[:2].tolist() == [False, True]
+    assert read.values[0] == 0.99e11
 
 
 def test_no_times_at_all() -> None:

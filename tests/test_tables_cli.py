@@ -65,7 +65,7 @@ def test_a_file_on_the_command_line(robustpool: Any) -> None:
     )
     assert data["rejected"]["counts"] == {"probability must lie in [0, 1]": 1}
     assert data["rejected"]["first"][0]["line"] == 4
-    assert Path("out.csv").read_text().startswith("question_id,forecast,forecasters,outcome\nq1,0.66")
+    assert Path("out.csv").read_text().startswith("question_id,forecast,forecasters,outcome\nq1,0.654")
     data = json.loads(robustpool("aggregate", "f.csv", "--json")[1])
     assert (data["contradictions"], data["unfit"], data["without_forecast"]) == (0, 0, 0)
     assert [each["question_id"] for each in data["forecasts"]] == ["q1", "q2"]
@@ -91,7 +91,7 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
     assert robustpool("aggregate", "./2024.csv", "--rule", "mean", "--percent")[1].splitlines()[1] == "q1,0.5,2"
     Path("table").write_text("question_id,who,chance\nq1,a,0.5\n")
     assert robustpool("aggregate", "table", "--column", "forecaster_id=who", "--column", "probability=chance")[0] == 0
-    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
+    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.654281\n"
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_a_temporary_folder_for_input_that_cannot_be_used(tmp_path: Path, monkey
 
 def test_a_number_is_a_number_and_a_path_is_a_file(robustpool: Any) -> None:
     Path("0.7").write_text("question_id,forecaster_id,probability\nq1,a,0.5\n")
-    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.66077\n"
-    assert robustpool("aggregate", ".7", ".6")[1] == "0.66077\n"
+    assert robustpool("aggregate", "0.7", "0.6")[1] == "0.654281\n"
+    assert robustpool("aggregate", ".7", ".6")[1] == "0.654281\n"
     assert robustpool("aggregate", "./0.7")[1] == "question_id,forecast,forecasters\nq1,0.5,1\n"
     assert robustpool("aggregate", str(Path("0.7").absolute()))[0] == 0
 

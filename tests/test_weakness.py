@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import robustpool as rp
 from robustpool.game.regret import regrets
-from robustpool.structures.coupling import LOCAL, couple
+from robustpool.structures.coupling import LOCAL, REMOTE, couple
 from robustpool.structures.coverings import em_covering_bound
 from robustpool.structures.distances import earth_mover
 
@@ -68,6 +68,7 @@ def test_weakness_takes_lists_and_the_log_loss() -> None:
 unit = st.floats(0.02, 0.98)
 
 
+@settings(deadline=None)  # the first example waits for SciPy
 @given(unit, st.tuples(unit, unit), st.tuples(unit, unit), st.integers(2, 30))
 def test_the_coupling_has_both_marginals_and_costs_what_the_lemma_allows(
     prior: float, lows: tuple[float, float], highs: tuple[float, float], N: int
@@ -79,6 +80,9 @@ def test_the_coupling_has_both_marginals_and_costs_what_the_lemma_allows(
     assert np.bincount(coupling.start, coupling.mass, 4) == pytest.approx(structure.probabilities(), abs=1e-12)
     assert np.bincount(coupling.end, coupling.mass, 4) == pytest.approx(near.probabilities(), abs=1e-12)
     assert (coupling.start[coupling.kind == LOCAL] == coupling.end[coupling.kind == LOCAL]).all()
+    spread = near.reports[:, 1] - near.reports[:, 0]
+    closer = 2 if spread[0] <= spread[1] else 1  # profiles are 2 i + j: the bit of the agent whose reports are closer
+    assert (coupling.start ^ coupling.end == closer)[coupling.kind == REMOTE].all()
     assert earth_mover(structure, near) - 1e-9 <= coupling.cost <= em_covering_bound(N)
 
 

@@ -144,6 +144,13 @@ def test_only_priors_in_the_range_are_searched(reports: int | None, priors: int 
     assert found.regret < 0.0625
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e-10), (1 - 1e-10, 1.0)])
+def test_ranges_next_to_certainty_are_searched(low: float, high: float) -> None:
+    found: Any = rp.worst_case("mean", rp.ConditionallyIndependent(2, None, None, (low, high)))
+    assert low <= found.structure.prior <= high
+    assert found.regret == pytest.approx(1e-10, rel=0.01)
+
+
 def test_under_the_log_loss() -> None:
     found: Any = rp.worst_case(rp.get_rule("minimax"), loss="log")
     exact = rp.regret(rp.get_rule("minimax"), found.structure.to_information_structure(), loss="log")

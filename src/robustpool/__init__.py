@@ -2,7 +2,7 @@
 
 >>> import robustpool as rp
 >>> round(rp.aggregate([0.7, 0.6]), 3)
-0.661
+0.654
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def aggregate(
     >>> round(aggregate([0.7, 0.7], rule="product"), 4)
     0.8448
     >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]).round(4)
-    array([0.9192, 0.    , 0.6   ])
+    array([0.8781, 0.    , 0.6   ])
     """
     values = _probabilities(probabilities)
     if len(values) == 0:

@@ -56,12 +56,13 @@ class Design:
     def certifiable(self) -> bool:
         """Whether `certify` has a proof for such a design.
 
-        Square loss and additive regret; two agents and a range of priors, or a finite family.
+        The square loss; a finite family, or the additive regret of two agents over a range of priors.
         """
         about, settings = self.data["family"], self.data["settings"]
-        if (settings["loss"], settings["paradigm"]) != ("square", "additive"):
-            return False
-        return about["kind"] == "finite" or (about["agents"] == 2 and about["prior_range"][0] < about["prior_range"][1])
+        if about["kind"] == "finite":
+            return bool(settings["loss"] == "square")
+        independent = about["agents"] == 2 and about["prior_range"][0] < about["prior_range"][1]
+        return independent and (settings["loss"], settings["paradigm"]) == ("square", "additive")
 
     @property
     def off_grid(self) -> bool:

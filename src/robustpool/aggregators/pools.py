@@ -195,11 +195,14 @@ def minimax(rows: Rows, b: float) -> FloatArray:
     n = 5      logit f = s - 1.04 (n-1) 2 logit(mean_i sigma(l_i / 2))
     n >= 6     logit f = s - (n-1) 3 logit(mean_i sigma(l_i / 3))
 
-    For n = 2 and any b in [0.04, 0.9] the worst case is *proved* to be (5 sqrt 5 - 11)/8 = 0.022542..., the least that any
-    rule can have (docs/derivations/two-agents-theorem); b = 0.35 is nearly the best of them under the log loss, too. For
-    n = 3 it is proved to lie within 1e-9 of the lower bound 0.044477. The other formulas were *found* by search: their
-    worst cases found are 0.05902, 0.0744, 0.087, 0.111 and 0.191 for n = 4, 5, 6, 10 and 50; for n = 4 that is the lower bound.
-    From n = 6 on unanimous reports are kept; the factor 1.04 would pull them to 1/2, and past it from n = 27 on.
+    For n = 2 and any b in [0.08, 0.9] the worst case is *proved* to be (5 sqrt 5 - 11)/8 = 0.022542..., the least that any
+    rule can have (docs/derivations/two-agents-theorem). With the default b = 1/10 the rule is logit f = L (1 + (2p-1)^2/5)
+    for the mean log-odds L and p = sigma(L): the geometric mean of odds, pushed out by at most a fifth. A larger b suits
+    over-confident forecasters less; b = 0.35 has a smaller worst case under the log loss (found: 0.0506, not 0.0678).
+
+    For n = 3 the worst case is proved to lie within 1e-9 of the lower bound 0.044477. The other formulas were *found* by
+    search: their worst cases found are 0.05902, 0.0744, 0.087, 0.111 and 0.191 for n = 4, 5, 6, 10 and 50; for n = 4 that is
+    the lower bound. From n = 6 on unanimous reports are kept; the factor 1.04 would pull them to 1/2, and past it from n = 27 on.
     """
     forecasts = np.empty(len(rows))
     for n, these, part in rows.by_answers():

@@ -152,7 +152,7 @@ RULES: Mapping[str, Definition] = {
         "n = 4: logit f = s (0.20126 + 0.04091 tanh(s/1.58558)^2) + 0.30294 sum sgn(l) e^2/(e + 0.54436), e = max(|l| - 1.35335, 0); "
         "n > 4: logit f = s - c (n-1) k logit mean sigma(l/k), (c, k) = (1.04, 2) for n = 5 and (1, 3) beyond",
         "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2 and, up to 1e-9, that for n = 3; found by search for n > 3",
-        {"b": Parameter(0.04, 0.9, "[)", default=0.35)},
+        {"b": Parameter(0.08, 0.9, "[)", default=0.1)},
     ),
     "mean": Definition(
         pools.mean,

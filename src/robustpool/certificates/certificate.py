@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__, html
 from ..files import write_json
-from ..verification.verify import CERTIFICATE_FORMAT, content_hash, sentence
+from ..verification.claims import NOUNS, arithmetic, claims
+from ..verification.reading import LABEL
+from ..verification.verify import CERTIFICATE_FORMAT, content_hash
 from ..wording import between, outward
+from .kinds import rule_of
 
 if TYPE_CHECKING:
     import os
@@ -23,12 +26,12 @@ class Certificate:
 
     @property
     def upper(self) -> float:
-        """No structure of the family has a larger regret."""
+        """No structure of the family has a larger regret (expected loss or ratio, by the paradigm)."""
         return float(self.data["upper"]["bound"])
 
     @property
     def lower(self) -> float:
-        """Some structure of the family has at least this regret."""
+        """Some structure of the family has at least this one."""
         return float(self.data["lower"]["bound"])
 
     @property
@@ -39,12 +42,17 @@ class Certificate:
     @property
     def arithmetic(self) -> str:
         """In which arithmetic the bounds were proved."""
-        return str(self.data["upper"]["arithmetic"])
+        return arithmetic(self.data)
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What is proved, in sentences."""
+        return tuple(self.data["claims"])
 
     @property
     def claim(self) -> str:
-        """What is proved, in a sentence."""
-        return str(self.data["claim"])
+        """The same in one text."""
+        return " ".join(self.claims)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""
@@ -52,24 +60,32 @@ class Certificate:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, what they are about, and how to check them again."""
-        said = [("worst-case regret", f"{between(self.lower, self.upper)}, proved")]
+        rows = [(NOUNS[self.data["paradigm"]], f"{between(self.lower, self.upper)}, proved")]
         if self.value is not None:
-            said.append(("no aggregator below", f"{outward(self.value, 'ROUND_FLOOR')}, proved"))
-        said += [("claim", self.claim), ("arithmetic", self.arithmetic)]
+            rows.append(("no aggregator below", f"{outward(self.value, 'ROUND_FLOOR')}, proved"))
+        rows += [*(("claim", claim) for claim in self.claims), ("arithmetic", self.arithmetic)]
         again = html.line("robustpool.verify proves it again, from these data alone.")
-        return html.card("Certificate", html.facts(said), again)
+        return html.card("Certificate", html.facts(rows), again)
 
     def __repr__(self) -> str:
         """The bounds in a line."""
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, {self.arithmetic})"
 
 
-def write_certificate(parts: dict[str, Any]) -> Certificate:
-    """Put the parts (family, loss, paradigm, aggregator, upper, lower, value) together, with claim, versions and hash."""
+def write_certificate(parts: dict[str, Any], label: str | None = None) -> Certificate:
+    """Put the parts (family, loss, paradigm, aggregator, upper, lower, value) together, with claims, versions and hash."""
+    formula = None if parts["family"]["kind"] == "finite" else rule_of(parts["aggregator"]).formula
     data = {
         "format": CERTIFICATE_FORMAT,
-        "claim": sentence(parts),
+        "claims": claims(parts, formula),
+        **({"label": label} if label else {}),
         **parts,
         "versions": {"robustpool": __version__, "python": platform.python_version()},
     }
     return Certificate({**data, "hash": content_hash(data)})
+
+
+def label_of(aggregator: Any) -> str | None:
+    """What people call an aggregator, as far as a certificate shows it; nothing is proved of that."""
+    name = str(getattr(aggregator, "name", None) or "")
+    return "".join(c for c in name if c.isprintable())[:LABEL] or None

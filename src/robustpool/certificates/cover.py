@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..verification.tails import highest_constant, tail_bound
+from ..verification.tails import cells, needed, tail_bound
+from .boxes import highest
 from .dual import Problem, Proved, Split, halves, needs_split, prove_interval, prove_split
 
 if TYPE_CHECKING:
@@ -147,7 +148,9 @@ def find_tail(problem: Problem, goal: float, *, mirrored: bool) -> Tail:
     for prior in TAILS:
         c2, c1 = _growth(problem, prior, mirrored=mirrored)
         c0 = max(
-            highest_constant(piece.forecast, (c2, c1), mirrored=mirrored, enough=0.0, slack=goal * 1e-6)
+            highest(
+                partial(needed, piece.forecast, (c2, c1), mirrored=mirrored), cells(piece.forecast), 0.0, goal * 1e-6
+            )
             for piece in problem.pieces
         )
         constants = (max(c0, 0.0), c2, c1)

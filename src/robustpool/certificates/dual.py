@@ -13,13 +13,15 @@ docs/derivations/dual-certificate.md has the mathematics; `robustpool.verificati
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import SolverError
 from ..verification.cover import all_ranges, halved_ranges
-from ..verification.dual import Forecast, Slopes, highest_needed
+from ..verification.dual import Forecast, Slopes, needed, whole
+from .boxes import highest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +114,9 @@ def prove_interval(
         slopes, least, contacts = best_slopes(problem, knots, priors, ranges)
         blamed: list[tuple[Floats, Floats]] = []
         bound = max(
-            highest_needed(piece.forecast, slopes, symmetric=problem.symmetric, enough=goal, slack=slack, blamed=blamed)
+            highest(
+                partial(needed, piece.forecast, slopes), whole(slopes, symmetric=problem.symmetric), goal, slack, blamed
+            )
             for piece in problem.pieces
         )
         if best is None or bound < best.bound:

@@ -1,12 +1,13 @@
 """Certificates for a finite family: the structures as exact fractions, the table, and what both imply.
 
 The joint distributions are read as people mean them ("1/3" is a third, 0.1 is a tenth) and divided by their exact sum.
-Posterior, higher-order and decision reports can be computed again from the joint; a report function of the user's cannot,
-so a family with one is refused.
+Posterior, higher-order and decision reports are computed again from the joint. A `FiniteFamily` keeps the reports and not
+the signals, and the reports of a user's own function cannot be computed again: there the certificate lists them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,35 +16,42 @@ import numpy as np
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, Design, as_aggregator
-from ..aggregators.table import TableAggregator
 from ..errors import InputError, UnsupportedError
 from ..game.regret import forecasts_of
 from ..structures.family_file import family_from_json, family_to_json
 from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
-from ..structures.report_formats import FORMATS, report_format
-from ..verification.finite import PARADIGMS, Game, expected_regret, read_game, read_weights, regret, value_bound
-from ..verification.refusal import Refused
+from ..structures.report_formats import FORMATS, ReportFormat, ReportFunction, as_seen, report_format
+from ..verification.finite import (
+    PARADIGMS,
+    Game,
+    expected_payoff,
+    payoff,
+    read_game,
+    read_points,
+    read_weights,
+    value_bound,
+)
+from ..verification.reading import DIGITS, LABEL, MOST_AGENTS, Budget, Refused
 from .mixtures import integer_weights, outward, simple_fraction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ARITHMETIC = "exact rationals"
-
 
 def finite_certificate(
     aggregator: AnyAggregator,
-    family: Mapping[str, Any] | Sequence[InformationStructure],
+    family: Mapping[str, Any] | Sequence[InformationStructure] | FiniteFamily,
     weights: ArrayLike | None = None,
     *,
-    report: str = "posterior",
+    report: str | ReportFunction | ReportFormat = "posterior",
     paradigm: str | None = None,
 ) -> dict[str, Any]:
     """The parts of a certificate on a finite family: family, loss, paradigm, aggregator, upper, lower, value.
 
-    ``family`` is the parsed content of a family file, or the list of structures (with the ``report`` that they give).
-    ``weights`` (structures,) is nature's mixture; a design brings its own. Without a mixture there is no ``value``.
+    ``family`` is the parsed content of a family file, a `FiniteFamily`, or the list of structures (with the ``report``
+    that they give). ``weights`` (structures,) is nature's mixture; a design brings its own. Without a mixture there is no
+    ``value``.
 
     >>> from robustpool import InformationStructure
     >>> sharp, dull = InformationStructure([[0.45, 0.05], [0.05, 0.45]]), InformationStructure([[0.3, 0.2], [0.2, 0.3]])
@@ -51,51 +59,51 @@ def finite_certificate(
     >>> parts["upper"]["bound"], parts["value"]["bound"]   # right 9 or 6 times of 10, and believed as if always
     (0.16, 0.0225)
     """
-    data = _family_data(family, report)
-    rebuilt = family_from_json(data)
+    rebuilt, data = _family(family, report)
+    if len(rebuilt.agents) > MOST_AGENTS:
+        raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {len(rebuilt.agents)}.")
     chosen = as_aggregator(aggregator)
     weights, paradigm = _from_design(chosen, rebuilt, weights, paradigm)
-    if paradigm not in PARADIGMS:
-        raise UnsupportedError(
-            f"exact bounds are for the {' and the '.join(PARADIGMS)} paradigm; the paradigm is {paradigm!r}."
-        )
-    table = _table(chosen, rebuilt)
-    parts: dict[str, Any] = {
-        "family": _exact_family(data),
-        "loss": "square",
-        "paradigm": paradigm,
-        "aggregator": {"kind": "table", "reports": table.reports.tolist(), "forecasts": table.forecasts.tolist()},
-    }
+    checks.choice("paradigm", paradigm, PARADIGMS)
     try:
-        game = read_game(parts)
+        parts = {"family": data, "loss": "square", "paradigm": paradigm, "aggregator": _table(chosen, data)}
+        game = read_game(parts, Budget(math.inf))
+        return {**parts, **_claims(game, weights)}
     except Refused as refused:
-        raise InputError(f"the aggregator does not answer every report of the family: {refused}") from None
-    return {**parts, **_claims(game, weights)}
+        raise UnsupportedError(f"no certificate can be made: {refused}") from None
 
 
 def _claims(game: Game, weights: ArrayLike | None) -> dict[str, Any]:
-    """upper: the largest regret. lower: the same, with the structure that has it. value: from the mixture."""
-    regrets = [regret(game, number) for number in range(len(game.points))]
-    worst = max(range(len(regrets)), key=regrets.__getitem__)
-    alone = [{"weight": "1", "structure": worst}]
+    """upper: the largest payoff. lower: the same, with the structure that has it. value: from the mixture."""
+    payoffs = [payoff(game, number) for number in range(len(game.structures))]
+    worst = max(range(len(payoffs)), key=payoffs.__getitem__)
     claims: dict[str, Any] = {
-        "upper": {"bound": outward(regrets[worst], "up"), "arithmetic": ARITHMETIC, "witness": {"structure": worst}},
-        "lower": {"bound": outward(expected_regret(game, {worst: Fraction(1)}), "down"), "mixture": alone},
+        "upper": {"bound": outward(payoffs[worst], "up")},
+        "lower": {
+            "bound": outward(expected_payoff(game, {worst: Fraction(1)}), "down"),
+            "mixture": [{"weight": "1", "structure": worst}],
+        },
     }
-    if weights is not None:
-        mixture = _mixture(weights, len(game.points))
-        exact = value_bound(game, read_weights(mixture, game, "mixture"))
+    if weights is not None and (mixture := _mixture(weights, game)):
+        exact = value_bound(game, read_weights(_as_read(mixture), game, "mixture"))
         claims["value"] = {"bound": outward(exact, "down"), "mixture": mixture}
     return claims
 
 
-def _mixture(weights: ArrayLike, count: int) -> list[dict[str, Any]]:
-    array = checks.real_array("weights", weights)
+def _mixture(weights: ArrayLike, game: Game) -> list[dict[str, Any]]:
+    """The weights as fractions; for the ratio without structures that have no omniscient loss, which bound nothing."""
+    array, count = checks.real_array("weights", weights), len(game.structures)
     if array.shape != (count,):
         raise InputError(f"weights must be one number for each of the {count} structures; the shape is {array.shape}.")
     parts = integer_weights(array)
+    if game.paradigm == "ratio":
+        parts = [part * (structure.omniscient > 0) for part, structure in zip(parts, game.structures, strict=True)]
     total = sum(parts)
     return [{"weight": str(Fraction(part, total)), "structure": i} for i, part in enumerate(parts) if part]
+
+
+def _as_read(mixture: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"weight": Fraction(entry["weight"]), "structure": entry["structure"]} for entry in mixture]
 
 
 def _from_design(
@@ -105,59 +113,104 @@ def _from_design(
     if not isinstance(chosen, Design):
         return weights, paradigm or "additive"
     made_for = chosen.data["family"]
+    if made_for.get("report") != family.report.name:
+        raise InputError(
+            f"the design was made for the reports {made_for.get('report')!r}, and the family gives {family.report.name!r}; "
+            "give the FiniteFamily that it was made for."
+        )
     if made_for.get("fingerprint") != family.fingerprint():
         raise InputError("the design was made for another family: the fingerprints differ.")
     settings, mixture = chosen.data["settings"], chosen.data["mixture"]
     if settings["loss"] != "square":
-        raise UnsupportedError(f"exact bounds are for the square loss; the design is for {settings['loss']!r}.")
-    if weights is None:
+        raise UnsupportedError(f"certificates are for the square loss; the design was made for {settings['loss']!r}.")
+    if weights is None and paradigm in (None, settings["paradigm"]):
         stored = np.zeros(len(family))
         stored[mixture["structure"]] = mixture["weight"]
         weights = stored
     return weights, paradigm or settings["paradigm"]
 
 
-def _table(chosen: Any, family: FiniteFamily) -> TableAggregator:
-    """The aggregator as a table: itself, or what a rule says at the profiles of the family."""
+def _table(chosen: Any, family: dict[str, Any]) -> dict[str, Any]:
+    """What the aggregator says at every profile of reports that can come; reports that differ are told apart exactly."""
+    states, agents = len(family["states"]), len(family["agents"])
+    profiles = sorted(
+        {
+            reports
+            for entry in family["structures"]
+            for reports, _ in read_points(entry, states, agents, family["report"], "it", Budget(math.inf))
+        }
+    )
+    floats = np.array([[[float(x) for x in report] for report in profile] for profile in profiles])
     inner = chosen.aggregator if isinstance(chosen, Design) else chosen
-    if isinstance(inner, TableAggregator):
-        return inner
-    forecasts = forecasts_of(inner, family.profiles, len(family.states))
-    return TableAggregator(family.reports, forecasts[:, 1] if len(family.states) == 2 else forecasts)
+    forecasts = forecasts_of(inner, as_seen(floats), states)
+    exact = [[Fraction(y) for y in row] for row in forecasts.tolist()]
+    return {
+        "kind": "table",
+        "reports": [[[_text(x) for x in report] for report in profile] for profile in profiles],
+        "forecasts": forecasts[:, 1].tolist() if states == 2 else [[str(y / sum(row)) for y in row] for row in exact],
+    }
 
 
-def _family_data(family: Any, report: str) -> dict[str, Any]:
-    """The family as the content of a family file."""
-    if isinstance(family, Mapping):
-        return dict(family)
+def _text(x: Fraction) -> str:
+    text = str(x)
+    if max(map(len, text.split("/"))) > DIGITS:
+        raise Refused("a report of this family is a fraction with too many digits; write the probabilities with fewer.")
+    return text
+
+
+def _family(family: Any, report: str | ReportFunction | ReportFormat) -> tuple[FiniteFamily, dict[str, Any]]:
+    """The family in floats, and as the certificate writes it."""
     if isinstance(family, FiniteFamily):
-        raise InputError(
-            "a FiniteFamily does not keep the signals, from which the reports are computed again; "
-            "give the content of the family file, or the list of structures."
-        )
-    if callable(report) or report_format(report).name not in FORMATS:
-        raise UnsupportedError("reports of your own function cannot be computed again from the certificate.")
+        return family, _listed(family)
+    if isinstance(family, Mapping):
+        data = dict(family)
+        return family_from_json(data), _exact_family(data)
     structures = list(family)
     if not structures or not all(isinstance(structure, InformationStructure) for structure in structures):
-        raise InputError("family must be the content of a family file or a list of structures.")
-    first = structures[0]
-    states, agents = [f"state {i}" for i in range(first.states)], [f"agent {i}" for i in range(first.agents)]
-    return family_to_json(structures, states, agents, report_format(report).name)
+        raise InputError("family must be the content of a family file, a FiniteFamily or a list of structures.")
+    rebuilt = FiniteFamily.from_structures(structures, report=report)
+    name = report_format(report).name
+    if name not in FORMATS:
+        return rebuilt, _listed(rebuilt)
+    data = family_to_json(structures, list(rebuilt.states), list(rebuilt.agents), name)
+    return rebuilt, _exact_family(data)
+
+
+def _listed(family: FiniteFamily) -> dict[str, Any]:
+    """The support points of each structure, with the reports that they show."""
+    reports, structures = family.reports.tolist(), []
+    for number in range(len(family)):
+        points = range(family.start[number], family.start[number + 1])
+        masses = _exact_joint(family.mass[points.start : points.stop].tolist())
+        entries = [
+            {"reports": reports[family.profile[i]], "mass": mass} for i, mass in zip(points, masses, strict=True)
+        ]
+        structures.append({"name": _label(family.name(number)), "points": entries})
+    return {
+        "kind": "finite",
+        "states": [_label(name) for name in family.states],
+        "agents": [_label(name) for name in family.agents],
+        "report": "listed",
+        "structures": structures,
+    }
 
 
 def _exact_family(data: dict[str, Any]) -> dict[str, Any]:
     structures = [
-        {"name": entry.get("name") or f"structure {number}", "joint": _exact_joint(entry["joint"])}
+        {"name": _label(entry.get("name") or f"structure {number}"), "joint": _exact_joint(entry["joint"])}
         for number, entry in enumerate(data["structures"])
     ]
-    report = data.get("report", "posterior")
     return {
         "kind": "finite",
-        "states": list(data["states"]),
-        "agents": list(data["agents"]),
-        "report": report,
+        "states": [_label(name) for name in data["states"]],
+        "agents": [_label(name) for name in data["agents"]],
+        "report": data.get("report", "posterior"),
         "structures": structures,
     }
+
+
+def _label(name: str) -> str:
+    return "".join(c for c in name if c.isprintable())[:LABEL]
 
 
 def _exact_joint(joint: Any) -> Any:

@@ -20,29 +20,19 @@ from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.family_file import read_family_file
 from ..structures.finite import FiniteFamily
 from ..structures.information_structure import InformationStructure
-from ..verification.forecasts import exact_forecast, read_pieces
-from ..verification.log_odds import regret_at
-from ..verification.mean_forecasts import MEAN_KINDS, regret_ball
-from ..verification.mixtures import MOST_AGENTS, expected_regret
-from ..verification.refusal import Refused
-from ..verification.verify import least
-from .certificate import Certificate, write_certificate
+from ..verification.forecasts import read_aggregator
+from ..verification.reading import MOST_AGENTS, Refused
+from .certificate import Certificate, label_of, write_certificate
 from .cover import Covered, cover
 from .finite import finite_certificate
-from .kinds import describe, problem_of
+from .kinds import describe, problem_of, rule_of
 from .log_odds import certify_phi
-from .mixtures import mirrored_pair, outward, rational_mixture, structure_entry, value_claim
+from .mixtures import lower_claim, mirrored_pair, rational_mixture, structure_entry, value_claim
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-BALLS = "ball arithmetic (Arb); the mixture of the value in exact rationals"
-INTERVALS = "interval arithmetic on doubles, rounded outward; tails and mixtures in exact rationals"
-WITH_BALLS = f"{INTERVALS}; forecasts under the mixture in ball arithmetic (Arb)"
 
 
 @dataclass(frozen=True)
@@ -58,13 +48,21 @@ class Progress:
 
 Steps = Generator[Progress, None, None]
 Finish = Callable[[dict[str, Any], WorstCase], Certificate]
-AnyFamily = ConditionallyIndependent | str | os.PathLike[str] | Mapping[str, Any] | Sequence[InformationStructure]
+AnyFamily = (
+    ConditionallyIndependent
+    | FiniteFamily
+    | str
+    | os.PathLike[str]
+    | Mapping[str, Any]
+    | Sequence[InformationStructure]
+)
 
 
 def certify(
     aggregator: AnyAggregator,
     family: AnyFamily | None = None,
     *,
+    paradigm: str | None = None,
     tolerance: float | None = None,
     rng: int = 0,
     progress: Callable[[Progress], None] = lambda _: None,
@@ -72,8 +70,8 @@ def certify(
     """Prove bounds on the worst-case regret of an aggregator over all conditionally independent structures of a family.
 
     The aggregator is a rule, a design or a table; the family gives the number of agents and the range of the priors (two
-    agents and all priors, or the design's own). A finite family, as a family file, its parsed content or the list of its
-    structures, is certified by exact enumeration. The bounds are at most ``tolerance`` (5e-7; for functions of the summed
+    agents and all priors, or the design's own). A finite family (a family file, its parsed content, a `FiniteFamily` or the
+    list of its structures) is certified by exact enumeration, for any ``paradigm``; a design brings its own. The bounds are at most ``tolerance`` (5e-7; for functions of the summed
     log-odds 1e-9) apart, where the structures that a search finds show it. Ctrl-C keeps the bound that was reached.
 
     >>> certificate = certify("minimax")
@@ -82,7 +80,7 @@ def certify(
     """
     last: Progress | None = None
     try:
-        for last in certification(aggregator, family, tolerance=tolerance, rng=rng):
+        for last in certification(aggregator, family, paradigm=paradigm, tolerance=tolerance, rng=rng):
             progress(last)
     except KeyboardInterrupt:
         if last is None or last.certificate is None:
@@ -97,6 +95,7 @@ def certification(
     aggregator: AnyAggregator,
     family: AnyFamily | None = None,
     *,
+    paradigm: str | None = None,
     tolerance: float | None = None,
     rng: int = 0,
 ) -> Steps:
@@ -104,17 +103,13 @@ def certification(
     chosen = as_aggregator(aggregator)
     if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
         raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
-    if isinstance(family, FiniteFamily):
-        raise UnsupportedError(
-            "a FiniteFamily no longer knows its signals; give the family file or the list of its structures."
-        )
     if family is None:
         family = _own_family(chosen)
     if isinstance(family, (str, os.PathLike)):
         family = read_family_file(family)
     if not isinstance(family, ConditionallyIndependent):
-        return _exact(chosen, family)
-    _check_design(chosen)
+        return _exact(chosen, family, paradigm)
+    _check_design(chosen, paradigm)
     return _independent(chosen, family, tolerance, rng)
 
 
@@ -128,7 +123,11 @@ def _own_family(chosen: Any) -> ConditionallyIndependent:
     return ConditionallyIndependent(about["agents"], None, None, tuple(about["prior_range"]))
 
 
-def _check_design(chosen: Any) -> None:
+def _check_design(chosen: Any, paradigm: str | None) -> None:
+    if paradigm not in (None, "additive"):
+        raise UnsupportedError(
+            f"independent agents are certified for the paradigm 'additive' only; it is {paradigm!r}."
+        )
     if not isinstance(chosen, Design):
         return
     for name, only in (("loss", "square"), ("paradigm", "additive")):
@@ -139,10 +138,10 @@ def _check_design(chosen: Any) -> None:
             )
 
 
-def _exact(chosen: Any, family: Any) -> Steps:
-    parts = finite_certificate(chosen, family)
+def _exact(chosen: Any, family: Any, paradigm: str | None) -> Steps:
+    parts = finite_certificate(chosen, family, paradigm=paradigm)
     upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
-    yield Progress(upper, lower, 1, 0, partial(write_certificate, parts))
+    yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, label_of(chosen)))
 
 
 def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float | None, rng: int) -> Steps:
@@ -167,7 +166,7 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     def finish(upper: dict[str, Any], worst: WorstCase) -> Certificate:
         assert isinstance(worst.structure, BinaryStructure)
         lower = _lower(aggregator, worst.structure, family)
-        return write_certificate({**base, "upper": upper, "lower": lower, **value})
+        return write_certificate({**base, "upper": upper, "lower": lower, **value}, label_of(chosen))
 
     if aggregator["kind"] == "log-odds":
         yield from _by_balls(aggregator, family, tolerance or 1e-9, found, finish)
@@ -188,14 +187,15 @@ def _by_balls(
         try:
             state = next(steps)
         except StopIteration as stop:
-            claim = {"bound": stop.value["bound"], "arithmetic": BALLS, "witness": stop.value["witness"]}
+            claim = {"bound": stop.value["bound"], "witness": stop.value["witness"]}
             reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
-            yield Progress(claim["bound"], found.regret, done, int(not reached), partial(finish, claim, found))
+            lower = min(found.regret, claim["bound"])  # the regret found is rounded, the bound is not
+            yield Progress(claim["bound"], lower, done, int(not reached), partial(finish, claim, found))
             return
         except Refused as refused:
             raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
         done += 1
-        yield Progress(state.upper, found.regret, done, 1)
+        yield Progress(state.upper, min(found.regret, state.upper), done, 1)
 
 
 def _by_slopes(
@@ -206,7 +206,7 @@ def _by_slopes(
     found: WorstCase,
     finish: Finish,
 ) -> Steps:
-    about = read_pieces(aggregator)
+    about = read_aggregator(aggregator)
     rng = np.random.default_rng(0)
 
     def polish(prior: float, contacts: Floats) -> float:
@@ -214,7 +214,6 @@ def _by_slopes(
         found = max(found, _from_contacts(chosen, family, prior, contacts, rng), key=lambda worst: worst.regret)
         return found.regret
 
-    arithmetic = WITH_BALLS if aggregator["kind"] in MEAN_KINDS else INTERVALS
     problem = problem_of(chosen, aggregator)
     for state in cover(
         problem, family.prior_range, mirrored=about.mirrored, found=found.regret, tolerance=tolerance, polish=polish
@@ -222,13 +221,13 @@ def _by_slopes(
         if state.witness is None:
             yield Progress(state.upper, state.found, state.intervals, state.unfinished)
             continue
-        certificate = partial(_finish_slopes, finish, arithmetic, state, found)
+        certificate = partial(_finish_slopes, finish, state, found)
         yield Progress(state.upper, state.found, state.intervals - state.unfinished, state.unfinished, certificate)
 
 
-def _finish_slopes(finish: Finish, arithmetic: str, state: Covered, found: WorstCase) -> Certificate:
+def _finish_slopes(finish: Finish, state: Covered, found: WorstCase) -> Certificate:
     assert state.witness is not None
-    return finish({"bound": state.upper, "arithmetic": arithmetic, "witness": state.witness()}, found)
+    return finish({"bound": state.upper, "witness": state.witness()}, found)
 
 
 def _from_contacts(
@@ -250,14 +249,7 @@ def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: Condi
     """The regret on the worst structure that is known, proved and rounded down."""
     resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
     entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
-    mixture = [{**entry, "weight": "1"}]
-    if aggregator["kind"] == "log-odds":
-        regret: Fraction = least(regret_at(aggregator, entry))
-    elif aggregator["kind"] in MEAN_KINDS:
-        regret = least(regret_ball(aggregator, mixture, list(family.prior_range)))
-    else:
-        regret = expected_regret(mixture, family.agents, list(family.prior_range), exact_forecast(aggregator))
-    return {"bound": outward(regret, "down"), "mixture": mixture}
+    return lower_claim([entry], rule_of(aggregator).forecast, family.agents, family.prior_range)
 
 
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from ..aggregators.design import Design
 from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import Rule
 from ..errors import UnsupportedError
-from ..verification.forecasts import PriorEstimate, read_pieces
-from ..verification.mean_forecasts import MEAN_KINDS, read_mean_forecast
-from ..verification.refusal import Refused
+from ..verification.forecasts import Aggregator, PriorEstimate, read_aggregator
+from ..verification.log_odds import Phi, read_phi
+from ..verification.mean_forecasts import MEAN_SCHEMAS
+from ..verification.reading import Refused
 from .dual import Piece, Problem
 from .log_odds import phi_of
 
@@ -60,15 +61,15 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
     stem = chosen.name.partition(":")[0]
     phi = phi_of(chosen, agents)
     if phi is not None:
-        return {"kind": "log-odds", "name": chosen.name, "phi": phi}
+        return {"kind": "log-odds", "phi": phi}
     if agents == 2 and stem in MEANS:
-        return {"kind": "grid", "name": chosen.name, "values": [[0.0, 0.5], [0.5, 1.0]]}
+        return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
     if agents == 2 and stem in PRIOR_ESTIMATES:
-        return {"kind": "prior-estimate", "name": chosen.name, "pieces": PRIOR_ESTIMATES[stem]}
-    if agents == 2 and stem in MEAN_KINDS:
-        about = {"kind": stem, "name": chosen.name, **chosen.parameters}
+        return {"kind": "prior-estimate", "pieces": PRIOR_ESTIMATES[stem]}
+    if agents == 2 and stem in MEAN_SCHEMAS:
+        about = {"kind": stem, **chosen.parameters}
         try:
-            read_mean_forecast(about)
+            read_aggregator(about)
         except Refused as refused:
             raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
         return about
@@ -77,16 +78,23 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
     )
 
 
+def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator:
+    """The aggregator of a certificate on independent agents, as the verifier reads it."""
+    if aggregator["kind"] == "log-odds":
+        return read_phi(aggregator["phi"], "aggregator.phi")
+    return read_aggregator(aggregator)
+
+
 def problem_of(chosen: Any, aggregator: dict[str, Any]) -> Problem:
     """The aggregator of two reports as the search for slopes takes it."""
-    about = read_pieces(aggregator)
+    about = read_aggregator(aggregator)
     pieces = tuple(
         Piece(_estimating(float(piece.kappa.hi), float(piece.delta.hi)), _SIDES[piece.side], piece)
         if isinstance(piece, PriorEstimate)
         else Piece(_said_by(chosen), _everywhere, piece)
         for piece in about.pieces
     )
-    return Problem(pieces, _first_knots(about.pieces[0].resolution), about.exchangeable)
+    return Problem(pieces, _first_knots(about.resolution), about.exchangeable)
 
 
 def _first_knots(resolution: int) -> Floats:

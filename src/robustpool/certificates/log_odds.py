@@ -25,9 +25,9 @@ import numpy as np
 
 from ..aggregators import pools
 from ..errors import UnsupportedError
-from ..verification.log_odds import check_upper
-from ..verification.refusal import Refused
-from ..verification.theorem import RANGE, at_least_value
+from ..verification import theorem
+from ..verification.log_odds import Phi, check_upper, read_phi, read_witness, sides
+from ..verification.reading import Budget, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -95,7 +95,7 @@ def certify_log_odds(
     """Prove an upper bound within ``tolerance`` of the worst case that the two-dimensional search finds.
 
     Yields the bounds proved so far; returns {"aggregator", "bound", "witness", "found"} with the last of them. ``found`` is
-    the supremum of the envelopes: the worst case itself for two agents, for more agents something that may lie above it.
+    the supremum of the envelopes, which is the worst case, whatever the number of agents.
     """
     phi = phi_of(rule, family.agents)
     if phi is None:
@@ -103,36 +103,38 @@ def certify_log_odds(
             f"rule {rule.name} is not a function of the sum of the log-odds for {family.agents} agents, "
             "so this certificate does not apply to it."
         )
-    aggregator = {"kind": "log-odds", "name": rule.name, "phi": phi}
-    return (yield from certify_phi(aggregator, family.agents, family.prior_range, tolerance))
+    return (yield from certify_phi({"kind": "log-odds", "phi": phi}, family.agents, family.prior_range, tolerance))
 
 
 def certify_phi(
     aggregator: dict[str, Any], agents: int, prior_range: tuple[float, float], tolerance: float = 1e-9
 ) -> Generator[Progress, None, dict[str, Any]]:
     """The same for an aggregator that is given as the verifier reads it."""
+    phi = read_phi(aggregator["phi"], "aggregator.phi")
     exact_range = (Fraction(prior_range[0]), Fraction(prior_range[1]))
-    if _theorem_applies(aggregator["phi"], agents, prior_range):
-        bound, witness = smallest_bound(), {"kind": "theorem"}
-        check_upper(aggregator, agents, exact_range, witness, Fraction(bound))
-        yield Progress(bound, bound)
-        return {"aggregator": aggregator, "bound": bound, "witness": witness, "found": bound}
-    sides = _sides(aggregator["phi"], agents, prior_range)
+
+    def proved(found: float, bound: float, witness: dict[str, Any]) -> dict[str, Any]:
+        check_upper(phi, agents, exact_range, read_witness(witness, "witness"), Fraction(bound), Budget())
+        return {"aggregator": aggregator, "bound": bound, "witness": witness, "found": found}
+
+    if _theorem_applies(phi, agents, prior_range):
+        result = proved(smallest_bound(), smallest_bound(), {"kind": "theorem"})
+        yield Progress(result["found"], result["bound"])
+        return result
+    sides = _sides(phi, agents, exact_range)
     found = max(side.supremum() for side in sides.values())
-    proved: dict[str, Any] | None = None
-    refusal: Refused | None = None
+    result, refusal = {}, Refused("nothing could be shown.")
     for slack in [*(stage for stage in STAGES if stage > tolerance), tolerance]:
         try:
             found, bound, witness = _slopes(sides, found, slack)
-            check_upper(aggregator, agents, exact_range, witness, Fraction(bound))
+            result = proved(found, bound, witness)
         except Refused as error:
             refusal = error
             continue
-        proved = {"aggregator": aggregator, "bound": bound, "witness": witness, "found": found}
         yield Progress(found, bound)
-    if proved is None:
-        raise refusal or Refused("nothing could be shown.")
-    return proved
+    if not result:
+        raise refusal
+    return result
 
 
 def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, float, dict[str, Any]]:
@@ -154,44 +156,36 @@ def smallest_bound() -> float:
     0.0225424859373685...
     """
     bound = (5 * 5**0.5 - 11) / 8
-    while at_least_value(Fraction(bound)):
+    while theorem.at_least_value(Fraction(bound)):
         bound = nextafter(bound, 0.0)
-    while not at_least_value(Fraction(bound)):
+    while not theorem.at_least_value(Fraction(bound)):
         bound = nextafter(bound, 1.0)
     return bound
 
 
-def _theorem_applies(phi: dict[str, Any], agents: int, prior_range: tuple[float, float]) -> bool:
+def _theorem_applies(phi: Phi, agents: int, prior_range: tuple[float, float]) -> bool:
     """Whether the rule is the theorem's, and its worst prior, or the mirror image of that, is in the range."""
     low, high = prior_range
     worst = low <= CONTACT_PRIOR <= high or low <= 1 - CONTACT_PRIOR <= high
-    known = agents == 2 and phi["form"] == "tanh" and Fraction(phi["a"]) == Fraction(1, 2) and Fraction(phi["k"]) == 4
-    return worst and known and RANGE[0] <= Fraction(phi["b"]) <= RANGE[1]
+    return worst and agents == 2 and phi == theorem.rule(phi.b) and theorem.RANGE[0] <= phi.b <= theorem.RANGE[1]
 
 
 # ------------------------------------------------------------------------------------------------- one side of prior 1/2
 
 
-def _sides(phi: dict[str, Any], agents: int, prior_range: tuple[float, float]) -> dict[str, Side]:
+def _sides(phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction]) -> dict[str, Side]:
     """The priors up to 1/2, and those above it by the mirrored rule; one side does for both if the rule is its mirror."""
-    low, high = prior_range
-    ends = {"below": (low, min(high, 0.5)), "above": (1.0 - high, min(1.0 - low, 0.5))}
-    ends = {name: pair for name, pair in ends.items() if pair[0] <= pair[1]}
-    shift = float(Fraction(phi.get("shift", 0)))
-    if shift == 0:
-        ends = {"below": (min(pair[0] for pair in ends.values()), max(pair[1] for pair in ends.values()))}
-    steepness = float(Fraction(phi["alpha"] if phi["form"] == "linear" else phi["a"])) or float(Fraction(phi["b"]))
+    steepness = float(phi.a or phi.b)
     return {
-        name: Side(_function(phi, mirrored=name == "above"), agents, *pair, steepness) for name, pair in ends.items()
+        name: Side(_function(rule), agents, float(low), float(high), steepness)
+        for name, (rule, low, high) in sides(phi, *prior_range).items()
     }
 
 
-def _function(phi: dict[str, Any], *, mirrored: bool) -> Callable[[Floats], Floats]:
-    number = {name: float(Fraction(value)) for name, value in phi.items() if name != "form"}
-    if phi["form"] == "linear":
-        shift = -number["shift"] if mirrored else number["shift"]
-        return lambda s: number["alpha"] * s - shift
-    return lambda s: s * (number["a"] + number["b"] * np.tanh(s / number["k"]) ** 2)
+def _function(phi: Phi) -> Callable[[Floats], Floats]:
+    """Phi in floats."""
+    a, b, k, shift = (float(x) for x in (phi.a, phi.b, phi.k, phi.shift))
+    return lambda s: s * (a + b * np.tanh(s / k) ** 2) - shift
 
 
 class NoSlopeError(Exception):
@@ -367,15 +361,11 @@ class Side:
         return True
 
     def _smallest(self, bound: float, right: float) -> float:
-        """A prior below which the verifier's argument for small priors holds with kappa = bound / 2."""
-        m = min(log(bound / 8), right - 0.25)
+        """A prior that is below its kappa, so that its slope serves all smaller priors."""
+        m = min(log(bound / 4), right - 0.25)
         while m > SMALLEST_LOGIT:
-            low, high = self.tube(m, bound)
-            kappa, mu = 0.5 * (low + high), float(pools.sigma(np.array(m)))
-            if mu < kappa < bound:
-                s = np.array(log(mu / kappa) - log1p(-mu / kappa) + self.n1 * m)
-                if float(pools.sigma(self.phi(s))) ** 2 < 0.999 * (bound - kappa):
-                    return m
+            if float(pools.sigma(np.array(m))) < self._middle(m, bound):
+                return m
             m -= 0.5
         raise Refused(f"no argument was found for priors below {pools.sigma(np.array(m)):.3g}.")
 

@@ -17,15 +17,18 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError
-from ..verification.mixtures import Structure, grid_forecast, value_bound
-from ..verification.mixtures import expected_regret as exact_regret
+from ..verification.mixtures import MIXTURE, Structure, expected_regret, read_mixture
+from ..verification.mixtures import value_bound as exact_value
+from ..verification.reading import Budget, read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
     Pairs = tuple[tuple[Fraction, Fraction], ...]
+
+UNLIMITED = Budget(math.inf)
 
 WEIGHT_PARTS = 2**60
 """Weights are whole numbers of about this many parts; what is less than half a part is dropped."""
@@ -116,19 +119,37 @@ def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> lis
     ]
 
 
+def value_bound(
+    mixture: list[dict[str, Any]], agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)
+) -> Fraction:
+    """What no aggregator can be better than against a mixture as it stands in a certificate, exactly."""
+    return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED)
+
+
 def value_claim(
     mixture: list[dict[str, Any]], agents: int, prior_range: Sequence[float] = (0.0, 1.0)
 ) -> dict[str, Any]:
     """The ``value`` of a certificate: what no aggregator can be better than, rounded down."""
-    return {"bound": outward(value_bound(mixture, agents, list(prior_range)), "down"), "mixture": mixture}
+    return {"bound": outward(value_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
 
 
-def grid_claim(
-    mixture: list[dict[str, Any]], values: Any, agents: int, prior_range: Sequence[float] = (0.0, 1.0)
+def lower_claim(
+    mixture: list[dict[str, Any]],
+    forecast: Callable[[tuple[Fraction, ...]], Any],
+    agents: int,
+    prior_range: Sequence[float] = (0.0, 1.0),
 ) -> dict[str, Any]:
-    """The ``lower`` of a certificate for a grid aggregator: its expected regret under a mixture, rounded down."""
-    exact = exact_regret(mixture, agents, list(prior_range), grid_forecast(values, agents))
+    """The ``lower`` of a certificate: an aggregator's expected regret under a mixture, rounded down."""
+    exact = expected_regret(structures_of(mixture, agents, prior_range), forecast, UNLIMITED)
     return {"bound": outward(exact, "down"), "mixture": mixture}
+
+
+def structures_of(
+    mixture: list[dict[str, Any]], agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)
+) -> list[Structure]:
+    """The structures of a mixture as it stands in a certificate, read by the verifier."""
+    low, high = (Fraction(end) for end in prior_range)
+    return read_mixture(read(mixture, MIXTURE, "mixture"), agents, (low, high), "mixture", UNLIMITED)
 
 
 def integer_weights(weights: Any) -> list[int]:

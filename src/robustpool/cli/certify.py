@@ -27,6 +27,12 @@ def certify(
     family: Annotated[
         str | None, typer.Option(help="The family file of a design that was made for one.", show_default=False)
     ] = None,
+    paradigm: Annotated[
+        str | None,
+        typer.Option(
+            help="additive, absolute or ratio, for a rule on a finite family.", show_default="additive, or the design's"
+        ),
+    ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -50,6 +56,7 @@ def certify(
     """
     from ..certificates.front_door import certify as prove
     from ..files import check_writable, refuse_foreign
+    from ..verification.claims import NOUNS
     from ..verification.verify import CERTIFICATE_FORMAT
 
     target = f"CERT-{_stem(rule, agents, prior_range)}.json" if out is None else out
@@ -66,7 +73,7 @@ def certify(
             tell(state)
 
         try:
-            certificate = prove(rule, about, tolerance=tolerance, progress=progress)
+            certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
         except KeyboardInterrupt:
             typer.echo("robustpool: stopped before a bound was reached; no certificate was written.", err=True)
             raise
@@ -76,6 +83,7 @@ def certify(
     data = {
         "rule": rule,
         "claim": certificate.claim,
+        "claims": list(certificate.claims),
         "upper": certificate.upper,
         "lower": certificate.lower,
         "value": certificate.value,
@@ -86,7 +94,7 @@ def certify(
     }
     lines = [
         *_over(certificate.data["family"]),
-        f"worst-case regret    {between(certificate.lower, certificate.upper)} (proved)",
+        f"{NOUNS[certificate.data['paradigm']]:<20} {between(certificate.lower, certificate.upper)} (proved)",
         f"arithmetic           {certificate.arithmetic}",
         f"time                 {seconds:.1f} s",
         f"the certificate is   {target}; `robustpool verify {target}` re-checks it",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..wording import between
+from ..verification.reading import STEPS
 from .render import JsonFlag, show
 
 if TYPE_CHECKING:
@@ -17,34 +18,41 @@ if TYPE_CHECKING:
 
 def verify(
     certificate: Annotated[str, typer.Argument(help="A file that `robustpool certify` wrote.", show_default=False)],
+    budget: Annotated[
+        int, typer.Option(min=1, help="How much work the check may take, in steps of about a microsecond.")
+    ] = STEPS,
     as_json: JsonFlag = False,
 ) -> None:
     """Re-check every bound of a certificate, from the file alone, with nothing of the code that made it.
 
-    Exit status 1: not verified, with a sentence that says which claim does not hold.
+    Shows each claim that was proved. A label in the file is shown apart: nothing is proved of it. Exit status 1: not
+    verified, with a sentence that says which claim does not hold, or that the check needs more than the budget.
 
     \b
-    Example:
+    Examples:
       robustpool verify CERT-minimax.json
+      robustpool verify CERT-design.json --budget 100000000
     """
     from ..verification.verify import verify as check
 
     began = time.perf_counter()
-    verdict = check(certificate, _watch(began))
-    seconds = time.perf_counter() - began
+    verdict = check(certificate, _watch(began), budget=budget)
     data = {
         "verified": verdict.verified,
         "upper": verdict.upper,
         "lower": verdict.lower,
         "value": verdict.value,
         "sentence": verdict.sentence,
-        "claim": verdict.claim,
-        "seconds": seconds,
+        "claims": list(verdict.claims),
+        "claim": " ".join(verdict.claims) or None,
+        "label": verdict.label,
+        "over_budget": verdict.over_budget,
+        "seconds": time.perf_counter() - began,
     }
     lines = [f"{'verified' if verdict.verified else 'NOT verified'}: {verdict.sentence}"]
-    if verdict.verified and verdict.lower is not None and verdict.upper is not None:
-        lines.append(f"worst-case regret    {between(verdict.lower, verdict.upper)}")
-        lines.append(f"the claim            {verdict.claim}")
+    lines += [f"proved               {claim}" for claim in verdict.claims]
+    if verdict.label is not None:
+        lines.append(f"label, not checked   {json.dumps(verdict.label)}")
     show(data, lines, as_json=as_json)
     if not verdict.verified:
         raise typer.Exit(1)

@@ -64,7 +64,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     >>> forecasts = [[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]
     >>> pool = RobustPool().fit(forecasts, ["rain", "dry", "rain"])
     >>> pool.transform(forecasts).round(4)
-    array([[0.9192],
+    array([[0.8781],
            [0.    ],
            [0.6   ]])
     >>> pool.predict(forecasts)

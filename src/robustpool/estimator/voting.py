@@ -82,8 +82,8 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
     >>> X, y = load_iris(return_X_y=True)
     >>> vote = RobustVotingClassifier([("logistic", LogisticRegression(max_iter=500)), ("bayes", GaussianNB())])
     >>> vote.fit(X, y).predict_proba(X[[70, 83]]).round(3)
-    array([[0.   , 0.249, 0.751],
-           [0.   , 0.48 , 0.52 ]])
+    array([[0.   , 0.267, 0.732],
+           [0.   , 0.479, 0.52 ]])
     >>> vote.set_params(rule="mean", bayes="drop").fit(X, y).transform(X[:1]).shape
     (1, 3)
     """

@@ -57,13 +57,13 @@ def explain(
     --------
     >>> why = explain([0.7, 0.6], prior_range=(0.1, 0.2))
     >>> print(f"{why.forecast:.3f}, by somebody who holds the event {100 * why.agrees_at:.0f} % likely beforehand")
-    0.661, by somebody who holds the event 64 % likely beforehand
+    0.654, by somebody who holds the event 65 % likely beforehand
     >>> [(said.name, round(said.forecast, 3), said.proved) for said in why.rules[:2]]
-    [('minimax', 0.661, True), ('log-odds', 0.656, True)]
+    [('minimax', 0.654, True), ('log-odds', 0.656, True)]
     >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")
     0.933 to 0.969
     >>> print(why.closing[0])
-    Two forecasters say 0.7 and 0.6, and minimax makes 0.661 of it.
+    Two forecasters say 0.7 and 0.6, and minimax makes 0.654 of it.
     """
     design = _design(rule)
     if design is not None and clip is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -84,3 +84,15 @@ class ConvexProgramme:
             found = size * float(self.problem.value)
             least = min(found, value) - 1e-8 * max(1.0, abs(found))
         return Response(table, value, least)
+
+
+def user_cones(tables: Tables) -> list[Any]:
+    """The tables that a user's constraints allow, A f + s = b with s in some cones: the same lists for the same constraints."""
+    import cvxpy as cp
+
+    forecast, rules = forecast_variable(tables.cells, tables.states)
+    problem = cp.Problem(cp.Minimize(0), [*rules, *tables.layout.user_constraints(forecast)])
+    data, _, _ = problem.get_problem_data(cp.CLARABEL)
+    matrix = data["A"].tocoo()
+    entries = sorted(zip(matrix.row.tolist(), matrix.col.tolist(), matrix.data.tolist(), strict=True))
+    return [entries, data["b"].tolist(), str(data["dims"])]

@@ -14,6 +14,7 @@ from .. import __version__, checks
 from ..aggregators.restrictions import Constrained, Lipschitz, Restriction
 from ..errors import InputError, UnsupportedError
 from ..files import check_writable
+from ..game.convex_programme import user_cones
 from ..game.losses import Loss, get_loss
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..structures.finite import FiniteFamily
@@ -122,7 +123,8 @@ def solve(
         "arithmetic": game.responder.arithmetic,
         "version": __version__,
     }
-    run = _Run(game, solver, settings, _problem(game, settings), checkpoint, progress)
+    problem = "" if checkpoint is None else _problem(game, settings)
+    run = _Run(game, solver, settings, problem, checkpoint, progress)
     state, stopped = run.play(resume=resume)
     return _solution(run, state, stopped)
 
@@ -218,12 +220,16 @@ def _family(family: Any) -> FiniteFamily | ConditionallyIndependent:
 
 
 def _problem(game: Contest, settings: dict[str, Any]) -> str:
-    """A hash of what a state belongs to; a few losses tell one custom loss from another of the same name."""
+    """A hash of what a state belongs to.
+
+    A few losses tell one custom loss from another of the same name; the cones of its constraints, one family of tables.
+    """
     keys = ("method", "mode", "loss", "paradigm", "nature", "restrictions", "epsilon", "version")
     states = game.tables.states
     forecasts = np.stack([np.roll(np.arange(1.0, states + 1), k) for k in range(states)])
     losses = game.tables.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
-    return problem_hash(game.family.fingerprint(), {key: settings[key] for key in keys}, losses)
+    own = [user_cones(game.tables)] if game.tables.layout.constraints else []
+    return problem_hash(game.family.fingerprint(), {key: settings[key] for key in keys}, losses, *own)
 
 
 def _solution(run: _Run, state: AnyState, stopped: Stopped) -> Solution:

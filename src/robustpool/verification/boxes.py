@@ -1,4 +1,4 @@
-"""An upper bound on a function over boxes: halve each box until its corners and its bending tell enough."""
+"""Whether a function is at most a bound on boxes: halve each box until its corners and its bending tell."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from .intervals import up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from .intervals import Floats, Interval
+    from .intervals import Floats
+    from .reading import Budget
 
 AT_ONCE = 4096  # boxes, so that the arrays stay in the cache
-MOST_BOXES = 20_000_000
+STEPS, STEPS_A_BOX = 5000, 14  # of a budget: for each call, and for each box in it; as many microseconds were measured
 
 
 class Measured(NamedTuple):
@@ -38,6 +39,12 @@ class Boxes:
     k1: NDArray[np.int64]
     k2: NDArray[np.int64]
 
+    @classmethod
+    def between(cls, knots: Floats, k1: NDArray[np.int64], k2: NDArray[np.int64], priors: tuple[float, float]) -> Boxes:
+        """The boxes of the cells k1 and k2 between knots, with all the priors."""
+        ends = np.stack((knots[:-1], knots[1:]), axis=1)
+        return cls(ends[k1], ends[k2], np.tile(np.array(priors), (len(k1), 1)), k1, k2)
+
     def __len__(self) -> int:
         return len(self.k1)
 
@@ -45,76 +52,48 @@ class Boxes:
         """Some of them."""
         return Boxes(self.y1[which], self.y2[which], self.mu[which], self.k1[which], self.k2[which])
 
-    def join(self, other: Boxes) -> Boxes:
-        """These and those."""
-        return Boxes(
-            np.concatenate((self.y1, other.y1)),
-            np.concatenate((self.y2, other.y2)),
-            np.concatenate((self.mu, other.mu)),
-            np.concatenate((self.k1, other.k1)),
-            np.concatenate((self.k2, other.k2)),
-        )
-
-    def halved(self, direction: NDArray[np.int64]) -> Boxes:
-        """Both halves of each box, cut in its direction 0, 1 or 2."""
-        lower = Boxes(self.y1.copy(), self.y2.copy(), self.mu.copy(), self.k1, self.k2)
-        upper = Boxes(self.y1.copy(), self.y2.copy(), self.mu.copy(), self.k1, self.k2)
-        for number, (low, high) in enumerate(((lower.y1, upper.y1), (lower.y2, upper.y2), (lower.mu, upper.mu))):
-            cut = direction == number
-            middle = low[cut].mean(axis=1)
-            low[cut, 1] = middle
-            high[cut, 0] = middle
-        return lower.join(upper)
+    def halved(self, bends: Floats) -> Boxes:
+        """Both halves of each box, cut where bending adds most, or where it is widest if that is of no use."""
+        sides = np.stack((self.y1, self.y2, self.mu), axis=1)  # (boxes, directions, ends)
+        widest = np.ptp(sides, axis=2).argmax(axis=1)
+        cut = np.where(bends.sum(axis=1) < 1, bends.argmax(axis=1), widest)
+        rows = np.arange(len(self))
+        lower, upper = sides.copy(), sides.copy()
+        lower[rows, cut, 1] = upper[rows, cut, 0] = sides[rows, cut].mean(axis=1)
+        y1, y2, mu = np.moveaxis(np.concatenate((lower, upper)), 1, 0)
+        return Boxes(y1, y2, mu, np.tile(self.k1, 2), np.tile(self.k2, 2))
 
 
-def bending(bend: Floats, z: Interval, scale: Interval) -> Floats:
-    """w^2/8 max(0, K) for the width w = (z.hi - z.lo)/scale."""
-    width = up(up(z.hi - z.lo) / scale.lo)
+def pairs(cells: int, *, symmetric: bool) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """All pairs of cells, some at a time; those with k1 <= k2 if the agents may be exchanged."""
+    rows = max(1, AT_ONCE // cells)
+    for first in range(0, cells, rows):
+        k1, k2 = (k.ravel() for k in np.indices((min(rows, cells - first), cells)))
+        keep = k2 >= k1 + first if symmetric else slice(None)
+        yield k1[keep] + first, k2[keep]
+
+
+def bending(bend: Floats, ends: Floats, scale: float) -> Floats:
+    """w^2/8 max(0, K) for the width w of the ends (boxes, 2), which are measured in units of 1/scale."""
+    width = up(up(ends[:, 1] - ends[:, 0]) / scale)
     return up(up(width * width) * np.maximum(np.where(np.isnan(bend), np.inf, bend), 0.0)) / 8
 
 
-def halve_until(
-    measure: Callable[[Boxes], Measured],
-    boxes: Boxes,
-    enough: float,
-    slack: float = 0.0,
-    blamed: list[tuple[Floats, Floats]] | None = None,
-) -> float:
-    """At least the largest value of a function on boxes; at most ``enough``, if that can be shown.
-
-    Boxes are halved until none may exceed ``enough``. Once a corner is seen to exceed it, nothing can show it; with a ``slack``
-    the search then goes on to what the corners need plus the slack, and without one it ends with inf. The reports y_1, y_2
-    of such corners are added to ``blamed``.
-    """
-    proved, goal, seen = -np.inf, enough, 0
-    waiting = [boxes]
-    while waiting:
-        boxes = waiting.pop()
-        if len(boxes) > AT_ONCE:
-            waiting.append(boxes.pick(slice(AT_ONCE, None)))
-            boxes = boxes.pick(slice(0, AT_ONCE))
-        seen += len(boxes)
-        with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
-            corner, most, bends = measure(boxes)
-        if blamed is not None and (corner > enough).any():
-            box, i, j = np.nonzero(corner > enough)[:3]
-            blamed.append((boxes.y1[box, i], boxes.y2[box, j]))
-        if not (corner <= goal).all():
-            if not slack or np.isnan(corner).any():
-                return np.inf
-            goal = max(goal, float(corner.max()) + slack)
-        unsettled = ~(most <= goal)
-        proved = max(proved, float(most[~unsettled].max(initial=-np.inf)))
-        if unsettled.any():
-            if seen > MOST_BOXES:
-                return np.inf
-            left = boxes.pick(unsettled)
-            waiting.append(left.halved(_direction(bends[unsettled], left)))
-    return proved
-
-
-def _direction(bends: Floats, boxes: Boxes) -> NDArray[np.int64]:
-    """The direction in which to halve: where bending adds most, or the widest where that is of no use."""
-    unknown = ~(bends.sum(axis=1) < 1)
-    widths = np.stack([np.ptp(side, axis=1) for side in (boxes.y1, boxes.y2, boxes.mu)], axis=1)
-    return np.where(unknown, widths.argmax(axis=1), bends.argmax(axis=1))
+def all_at_most(measure: Callable[[Boxes], Measured], start: Iterator[Boxes], bound: float, budget: Budget) -> bool:
+    """Whether a function is at most ``bound`` on boxes: True only if it is, False once a corner may exceed it."""
+    for first in start:
+        waiting = [first]
+        while waiting:
+            boxes = waiting.pop()
+            if len(boxes) > AT_ONCE:
+                waiting.append(boxes.pick(slice(AT_ONCE, None)))
+                boxes = boxes.pick(slice(0, AT_ONCE))
+            budget.spend(STEPS + STEPS_A_BOX * len(boxes))
+            with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
+                corner, most, bends = measure(boxes)
+            if not (corner <= bound).all():
+                return False
+            unsettled = ~(most <= bound)
+            if unsettled.any():
+                waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
+    return True

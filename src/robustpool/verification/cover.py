@@ -8,68 +8,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dual import Slopes, highest_needed
-from .forecasts import Pieces, read_pieces
-from .mixtures import field, rational
-from .refusal import Refused
-from .tails import highest_constant, tail_bound
+from .dual import Slopes, proved
+from .reading import LATER, Refused, double, read, word
+from .tails import constants_hold, tail_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-HALF = Fraction(1, 2)
+    from .forecasts import Aggregator
+    from .reading import Budget
+
+    Ends = tuple[float, float]
+    Ranges = tuple[Ends, Ends]
+
+TAIL = {"prior": double, "constants": [double]}
+ENTRY = {"knots": [double], "slopes": LATER}
+SPLIT = {"end": word("low", "high"), "at": double, "parts": [LATER]}
+WITNESS = {
+    "kind": word("dual"),
+    "tails": {"low?": TAIL, "high?": TAIL},
+    "intervals": [LATER],
+}
 
 
 def check_upper(
-    aggregator: dict[str, Any],
+    aggregator: Aggregator,
     prior_range: tuple[Fraction, Fraction],
-    witness: dict[str, Any],
-    bound: Fraction,
+    witness: Any,
+    bound: float,
+    budget: Budget,
     watch: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Prove that no two conditionally independent agents cost the aggregator more than the bound, or refuse.
 
     ``watch`` is told which share of the intervals is done.
     """
-    about = read_pieces(aggregator)
-    double = float(bound)
-    if Fraction(double) > bound:
-        double = float(np.nextafter(double, -np.inf))
-    if field(witness, "kind", "upper.witness") != "dual":
-        raise Refused(f"upper.witness.kind must be 'dual'; it is {str(witness['kind'])[:40]!r}.")
-    tails, entries = field(witness, "tails", "upper.witness"), field(witness, "intervals", "upper.witness")
-    if not isinstance(tails, dict) or not isinstance(entries, list):
-        raise Refused("the witness of the upper bound must have tails by their ends and a list of intervals.")
-    intervals = [_interval(entry, about, f"upper.witness.intervals[{i}]") for i, entry in enumerate(entries)]
-    read = {end: _tail(end, tail) for end, tail in tails.items()}
-    _check_cover({end: prior for end, (prior, _) in read.items()}, intervals, about, prior_range)
-    for end, (prior, constants) in read.items():
-        _check_tail(end, prior, constants, about, bound)
-    for number, slopes in enumerate(slopes for _, parts in intervals for slopes in parts):
-        for piece in about.pieces:
-            symmetric = about.exchangeable and slopes.ranges is None
-            if not highest_needed(piece, slopes, symmetric=symmetric, enough=double) <= double:
+    data = read(witness, WITNESS, "upper.witness")
+    intervals = [
+        list(_interval(entry, aggregator, f"upper.witness.intervals[{i}]")) for i, entry in enumerate(data["intervals"])
+    ]
+    _check_cover(data["tails"], [leaves[0].priors for leaves in intervals], aggregator, prior_range)
+    for end, tail in data["tails"].items():
+        _check_tail(end, tail, aggregator, bound, budget)
+    for number, leaves in enumerate(intervals):
+        for slopes in leaves:
+            symmetric = aggregator.exchangeable and slopes.ranges is None
+            if not all(proved(piece, slopes, bound, budget, symmetric=symmetric) for piece in aggregator.pieces):
                 low, high = slopes.priors
                 raise Refused(
-                    f"the slopes for the priors from {low:.6g} to {high:.6g} do not prove the bound {double:.12g}."
+                    f"the slopes for the priors from {low:.6g} to {high:.6g} do not prove the bound {bound!r}."
                 )
-        watch((number + 1) / sum(len(parts) for _, parts in intervals))
-
-
-Ends = tuple[float, float]
-Ranges = tuple[Ends, Ends]
-Interval = tuple[Ends, list[Slopes]]  # priors, and slopes that together are for all structures with these
-
-
-def _interval(entry: Any, about: Pieces, where: str) -> Interval:
-    """One interval of the witness: {"priors"} and either {"knots", "slopes"} or a split, see `_split`."""
-    priors = np.array(_doubles(field(entry, "priors", where), f"{where}.priors"), dtype=np.float64)
-    if priors.shape != (2,) or not 0 < priors[0] < priors[1] < 1:
-        raise Refused(f"{where}.priors must be two numbers in (0, 1), the lower first; it is {entry['priors']}.")
-    low, high = float(priors[0]), float(priors[1])
-    if "parts" not in entry:
-        return (low, high), [_slopes(entry, (low, high), None, about, where)]
-    return (low, high), _split(entry, (low, high), all_ranges(about.pieces[0].resolution, (low, high)), about, where)
+        watch((number + 1) / len(intervals))
 
 
 def all_ranges(n: int, priors: Ends) -> Ranges:
@@ -85,59 +74,54 @@ def halved_ranges(ranges: Ranges, end: str, at: float) -> tuple[Ranges, Ranges]:
     return (low, (high[0], at)), (low, (at, high[1]))
 
 
-def _split(entry: Any, priors: Ends, ranges: Ranges, about: Pieces, where: str) -> list[Slopes]:
-    """The leaves of {"end", "at", "parts": [below, above]}: the first agent's low or high report lies below a number, or above.
+def _interval(entry: Any, about: Aggregator, where: str) -> Iterator[Slopes]:
+    """The slopes of an interval {"priors", "knots", "slopes"}, or those of its parts {"priors", "end", "at", "parts"}."""
+    if not isinstance(entry, dict) or "priors" not in entry:
+        raise Refused(f"{where} must be an object with the field 'priors'.")
+    priors = read(entry["priors"], [double], f"{where}.priors")
+    if len(priors) != 2 or not 0 < priors[0] < priors[1] < 1:
+        raise Refused(f"{where}.priors must be two numbers in (0, 1), the lower first.")
+    rest = {name: part for name, part in entry.items() if name != "priors"}
+    return _leaves(rest, (priors[0], priors[1]), None, about, where)
 
-    The regret is linear in the distribution of her reports, and each distribution with the mean mu is a mixture of such on
-    two reports, low <= mu <= high. So it is enough that each pair (low, high) belongs to some leaf.
+
+def _leaves(entry: Any, priors: Ends, ranges: Ranges | None, about: Aggregator, where: str) -> Iterator[Slopes]:
+    """The slopes for all structures with these priors, or those in whose ranges the first agent's reports lie.
+
+    A split says that her low or her high report lies below a number, or above. The regret is linear in the
+    distribution of her reports, and each distribution with the mean mu is a mixture of such on two reports, low <= mu <=
+    high. So it is enough that each pair (low, high) belongs to some leaf.
     """
     if not isinstance(entry, dict) or "parts" not in entry:
-        return [_slopes(entry, priors, ranges, about, where)]
-    end, parts = field(entry, "end", where), entry["parts"]
-    at = _doubles(field(entry, "at", where), f"{where}.at")
-    if end not in ("low", "high") or not isinstance(at, float) or not isinstance(parts, list) or len(parts) != 2:
+        yield _slopes(read(entry, ENTRY, where), priors, ranges, about, where)
+        return
+    split = read(entry, SPLIT, where)
+    if len(split["parts"]) != 2:
         raise Refused(f"{where} must split the low or the high reports at a number, into two parts.")
-    halves = halved_ranges(ranges, end, at)
-    return [
-        leaf
-        for i, (part, half) in enumerate(zip(parts, halves, strict=True))
-        for leaf in _split(part, priors, half, about, f"{where}.parts[{i}]")
-    ]
+    halves = halved_ranges(ranges or all_ranges(about.resolution, priors), split["end"], split["at"])
+    for i, (part, half) in enumerate(zip(split["parts"], halves, strict=True)):
+        yield from _leaves(part, priors, half, about, f"{where}.parts[{i}]")
 
 
-def _slopes(entry: Any, priors: Ends, ranges: Ranges | None, about: Pieces, where: str) -> Slopes:
+def _slopes(data: dict[str, Any], priors: Ends, ranges: Ranges | None, about: Aggregator, where: str) -> Slopes:
     """{"knots", "slopes"}; agents that can be exchanged share their slopes, unless the first one's reports are split."""
-    knots, values = (
-        np.array(_doubles(field(entry, name, where), f"{where}.{name}"), dtype=np.float64)
-        for name in ("knots", "slopes")
-    )
-    n = about.pieces[0].resolution
-    if knots.ndim != 1 or not (np.diff(knots) > 0).all() or not np.isin(np.arange(n + 1.0), knots).all():
+    shared = about.exchangeable and ranges is None
+    values = read(data["slopes"], [[double]] if shared else [[[double]]], f"{where}.slopes")
+    n, knots = about.resolution, np.array(data["knots"])
+    if not (np.diff(knots) > 0).all() or not np.isin(np.arange(n + 1.0), knots).all():
         raise Refused(f"{where}.knots must grow and include 0, 1, ..., {n}.")
     if knots[0] != 0 or knots[-1] != n:
         raise Refused(f"{where}.knots must go from 0 to {n}.")
     if ranges is not None and not np.isin([end for pair in ranges for end in pair], knots).all():
-        raise Refused(f"{where}.knots must include the ends of the ranges that the splits leave, {ranges}.")
-    if about.exchangeable and ranges is None:
-        values = np.stack((values, values))
-    if values.shape != (2, 2, len(knots)):
+        raise Refused(f"{where}.knots must include the ends of the ranges that the splits leave.")
+    ends = [values] * 2 if shared else values
+    if len(ends) != 2 or any(len(end) != 2 or any(len(row) != len(knots) for row in end) for end in ends):
         raise Refused(f"{where}.slopes do not fit the knots.")
-    return Slopes(priors, knots, values, ranges)
-
-
-def _doubles(value: Any, where: str) -> Any:
-    """Nested lists of numbers, equally long, as doubles; texts, truth values, NaN and infinities are refused."""
-    if not isinstance(value, list):
-        if isinstance(value, str):
-            raise Refused(f"{where} must be a number; it is text.")
-        return float(rational(value, where))
-    if len({len(part) if isinstance(part, list) else -1 for part in value}) > 1:
-        raise Refused(f"{where} must be lists of equal length.")
-    return [_doubles(part, f"{where}[{i}]") for i, part in enumerate(value)]
+    return Slopes(priors, knots, np.array(ends), ranges)
 
 
 def _check_cover(
-    tails: dict[str, float], intervals: list[Interval], about: Pieces, prior_range: tuple[Fraction, Fraction]
+    tails: dict[str, Any], intervals: list[Ends], about: Aggregator, prior_range: tuple[Fraction, Fraction]
 ) -> None:
     """All priors of the range lie in a tail or in an interval; half of them, where the mirror has the other half.
 
@@ -145,12 +129,12 @@ def _check_cover(
     """
     low, high = prior_range
     if about.mirrored and low + high == 1:
-        high = HALF
-    closed = [(Fraction(first), Fraction(last)) for (first, last), _ in intervals]
+        high = Fraction(1, 2)
+    closed = [(Fraction(first), Fraction(last)) for first, last in intervals]
     if "low" in tails:
-        closed.insert(0, (Fraction(0), Fraction(tails["low"])))
+        closed.insert(0, (Fraction(0), Fraction(tails["low"]["prior"])))
     if "high" in tails:
-        closed.append((1 - Fraction(tails["high"]), Fraction(1)))
+        closed.append((1 - Fraction(tails["high"]["prior"]), Fraction(1)))
     reached = None  # all priors from low to this one are covered; none is to begin with, not even low
     for first, last in closed:
         if first <= (low if reached is None else reached) and last >= low:
@@ -160,22 +144,13 @@ def _check_cover(
         raise Refused(f"the priors from {float(begin):.9g} to {float(high):.9g} are not covered, or not in order.")
 
 
-def _tail(end: str, tail: Any) -> tuple[float, tuple[float, float, float]]:
-    """The tail {"prior", "constants"} at the "low" or the "high" end; at the latter, prior means 1 - mu."""
-    where = f"upper.witness.tails.{end}"
-    prior, constants = (_doubles(field(tail, name, where), f"{where}.{name}") for name in ("prior", "constants"))
-    shapes = isinstance(prior, float) and np.shape(constants) == (3,)
-    if end not in ("low", "high") or not shapes or not (0 < prior < 1 and min(constants) >= 0):
-        raise Refused(f"{where} needs a prior in (0, 1) and three constants that are not negative.")
-    c0, c2, c1 = constants
-    return prior, (c0, c2, c1)
-
-
-def _check_tail(end: str, prior: float, constants: tuple[float, float, float], about: Pieces, bound: Fraction) -> None:
-    """The bound holds for the priors of a tail."""
-    if not tail_bound(prior, constants) <= bound:
+def _check_tail(end: str, tail: dict[str, Any], about: Aggregator, bound: float, budget: Budget) -> None:
+    """The bound holds for the priors of the tail at the "low" or the "high" end; at the latter, prior means 1 - mu."""
+    prior, constants = tail["prior"], tail["constants"]
+    if not (0 < prior < 1 and len(constants) == 3 and min(constants) >= 0):
+        raise Refused(f"upper.witness.tails.{end} needs a prior in (0, 1) and three constants that are not negative.")
+    if not tail_bound(prior, constants) <= Fraction(bound):
         raise Refused(f"the tail at the {end} end does not prove the bound at its prior {prior:.6g}.")
-    c0, c2, c1 = constants
     for piece in about.pieces:
-        if not highest_constant(piece, (c2, c1), mirrored=end == "high", enough=c0) <= c0:
+        if not constants_hold(piece, constants, budget, mirrored=end == "high"):
             raise Refused(f"the constants of the tail at the {end} end do not hold for all reports.")

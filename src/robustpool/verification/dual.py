@@ -25,18 +25,22 @@ Reports are measured in cells, y = N x, so that the knots of a table are whole n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .boxes import Boxes, Measured, bending, halve_until
+from .boxes import Boxes, Measured, all_at_most, bending, pairs
 from .intervals import Interval, down, up
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from .intervals import Floats
+    from .reading import Budget
 
 ONE = Interval(1.0)
 
@@ -87,17 +91,13 @@ class Slopes:
     ranges: tuple[tuple[float, float], tuple[float, float]] | None = None  # of the first agent, between knots
 
 
-def whole(slopes: Slopes, *, symmetric: bool) -> Boxes:
-    """The boxes to begin with: all pairs of cells; those with k1 <= k2 if the agents may be exchanged."""
-    cells = len(slopes.knots) - 1
-    k1, k2 = np.triu_indices(cells) if symmetric else (i.ravel() for i in np.indices((cells, cells)))
-    if slopes.ranges is not None:
+def whole(slopes: Slopes, *, symmetric: bool) -> Iterator[Boxes]:
+    """The boxes to begin with: all pairs of cells, in the ranges of the first agent if there are any."""
+    for k1, k2 in pairs(len(slopes.knots) - 1, symmetric=symmetric):
         left, right = slopes.knots[k1], slopes.knots[k1 + 1]
-        inside = np.logical_or.reduce([(low <= left) & (right <= high) for low, high in slopes.ranges])
-        k1, k2 = k1[inside], k2[inside]
-    ends = np.stack((slopes.knots[:-1], slopes.knots[1:]), axis=1)
-    mu = np.tile(np.array(slopes.priors), (len(k1), 1))
-    return Boxes(ends[k1], ends[k2], mu, np.asarray(k1), np.asarray(k2))
+        ranges = slopes.ranges or ((0.0, slopes.knots[-1]),)
+        inside = np.logical_or.reduce([(low <= left) & (right <= high) for low, high in ranges])
+        yield Boxes.between(slopes.knots, k1[inside], k2[inside], slopes.priors)
 
 
 def _linear(ends: tuple[Interval, Interval], t: Interval) -> Interval:
@@ -122,36 +122,37 @@ def _positive(x: Interval) -> Interval:
 
 def needed(forecast: Forecast, slopes: Slopes, boxes: Boxes) -> Measured:
     """The V that (*) needs on boxes."""
-    n = Interval(float(forecast.resolution))
-    cell = np.stack((np.floor(slopes.knots[boxes.k1]), np.floor(slopes.knots[boxes.k2])), axis=1).astype(np.int64)
-    f = forecast.at(boxes.y1[:, :, None], boxes.y2[:, None, :], cell).within(0.0, 1.0)
+    seen = Seen.on(forecast, boxes, np.floor(slopes.knots[np.stack((boxes.k1, boxes.k2), axis=1)]).astype(np.int64))
     alpha_1 = _slope(slopes, 0, boxes.k1, boxes.y1, boxes.mu)
     alpha_2 = _slope(slopes, 1, boxes.k2, boxes.y2, boxes.mu)
 
-    one = Reports.of(Interval(boxes.y1[:, :, None, None]), n)
-    two = Reports.of(Interval(boxes.y2[:, None, :, None]), n)
+    one, two = (reports[..., None] for reports in seen.at)
     mu = Interval(boxes.mu[:, None, None, :])
     terms = alpha_1[:, :, None, :] * (two.x - mu) + alpha_2[:, None, :, :] * (one.x - mu)
-    corner = up(Density.of(one, two, mu, f[:, :, :, None]).most() - terms.lo)
+    corner = up(Density.of(one, two, mu, seen.corners[..., None]).most() - terms.lo)
 
-    y1, y2 = Interval(boxes.y1[:, 0], boxes.y1[:, 1]), Interval(boxes.y2[:, 0], boxes.y2[:, 1])
-    one, two = Reports.of(y1, n), Reports.of(y2, n)
-    mu = Interval(boxes.mu[:, 0], boxes.mu[:, 1])
-    given = forecast.over(y1, y2, cell, f)
-    density = Density.of(one, two, mu, given.f.within(0.0, 1.0))
+    (one, two), mu = seen.over, Interval(boxes.mu[:, 0], boxes.mu[:, 1])
+    density = Density.of(one, two, mu, seen.given.f)
     terms = alpha_1.hull() * (two.x - mu) + alpha_2.hull() * (one.x - mu)
-    bends = np.stack(
-        (
-            bending(density.bend_in_report(two, given, 0), y1, n),
-            bending(density.bend_in_report(one, given, 1), y2, n),
-            bending(up(density.bend_in_prior() - 2 * _growth(slopes, boxes).lo), mu, ONE),
-        ),
-        axis=1,
+    bends = (
+        density.bend_in_report(two, seen.given, 0),
+        density.bend_in_report(one, seen.given, 1),
+        up(density.bend_in_prior() - 2 * _growth(slopes, boxes).lo),
     )
-    by_bends = up(corner.max(axis=(1, 2, 3)) + bends.sum(axis=1) * (1 + 1e-15))
-    most = np.fmin(by_bends, up(density.most() - terms.lo))
+    return measured(forecast, boxes, corner, up(density.most() - terms.lo), bends)
+
+
+def measured(forecast: Forecast, boxes: Boxes, corner: Floats, anywhere: Floats, bends: Sequence[Floats]) -> Measured:
+    """What is known of a function on boxes, from its corners, its range, and how it bends in each direction."""
+    widths = (boxes.y1, boxes.y2, boxes.mu)
+    scales = (float(forecast.resolution), float(forecast.resolution), 1.0)
+    added = np.stack([bending(*which) for which in zip(bends, widths, scales, strict=True)], axis=1)
+    by_bends = up(corner.reshape(len(boxes), -1).max(axis=1) + added.sum(axis=1) * (1 + 1e-15))
     there = forecast.holds(Interval(boxes.y1[:, :, None]), Interval(boxes.y2[:, None, :]))
-    return Measured(np.where(there[..., None], corner, -np.inf), np.where(forecast.holds(y1, y2), most, -np.inf), bends)
+    there = there.reshape(*there.shape, *[1] * (corner.ndim - 3))
+    inside = forecast.holds(Interval(boxes.y1[:, 0], boxes.y1[:, 1]), Interval(boxes.y2[:, 0], boxes.y2[:, 1]))
+    most = np.where(inside, np.fmin(by_bends, anywhere), -np.inf)
+    return Measured(np.where(there, corner, -np.inf), most, added)
 
 
 def _growth(slopes: Slopes, boxes: Boxes) -> Interval:
@@ -175,57 +176,104 @@ class Reports:
     rest: Interval
 
     @classmethod
-    def of(cls, y: Interval, n: Interval) -> Reports:
+    def of(cls, y: Interval, n: int) -> Reports:
         """From reports in cells."""
-        return cls(_positive(y / n), _positive((n - y) / n))
+        return cls(
+            (y / Interval(float(n))).within(0.0, 1.0), ((Interval(float(n)) - y) / Interval(float(n))).within(0.0, 1.0)
+        )
+
+    def __getitem__(self, key: Any) -> Reports:
+        """Entries, or new axes."""
+        return Reports(self.x[key], self.rest[key])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An aggregator on boxes: the reports and its forecasts at the corners, and in between."""
+
+    at: tuple[Reports, Reports]  # (boxes, 2, 1) and (boxes, 1, 2)
+    corners: Interval  # (boxes, 2, 2)
+    over: tuple[Reports, Reports]  # (boxes,)
+    given: Enclosure
+
+    @classmethod
+    def on(cls, forecast: Forecast, boxes: Boxes, cell: NDArray[np.int64]) -> Seen:
+        """Ask the aggregator, whose formula in a box is that of a cell."""
+        n, points = forecast.resolution, (boxes.y1[:, :, None], boxes.y2[:, None, :])
+        y1, y2 = Interval(boxes.y1[:, 0], boxes.y1[:, 1]), Interval(boxes.y2[:, 0], boxes.y2[:, 1])
+        corners = forecast.at(*points, cell).within(0.0, 1.0)
+        given = forecast.over(y1, y2, cell, corners)
+        one, two = (Reports.of(Interval(y), n) for y in points)
+        inside = replace(given, f=given.f.within(0.0, 1.0))
+        return cls((one, two), corners, (Reports.of(y1, n), Reports.of(y2, n)), inside)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """u X (1-f)^2 + v Y f^2 on boxes or at points, with what it is made of."""
+
+    yes: Interval  # u X
+    no: Interval  # v Y
+    u: Interval
+    v: Interval
+    f: Interval
+    wrong: Interval  # 1 - f
+
+    @classmethod
+    def of(cls, one: Reports, two: Reports, u: Interval, v: Interval, f: Interval) -> Loss:
+        """At the reports and the forecast."""
+        return cls(_positive(one.x * two.x) * u, _positive(one.rest * two.rest) * v, u, v, f, _positive(ONE - f))
+
+    def most(self) -> Floats:
+        """At least its value."""
+        return (self.yes * self.wrong.squared() + self.no * self.f.squared()).hi
+
+    def bend(self, other: Reports, given: Enclosure, agent: int) -> Floats:
+        """At least minus its second derivative in a report, where the other agent reports x:
+
+        4 f_1 (u x (1-f) + v (1-x) f) - 2 (u X + v Y) f_1^2 + 2 f_11 (u X (1-f) - v Y f).
+        """
+        if given.first is None:
+            assert given.bends is not None
+            yes, no = (Interval(bend) for bend in given.bends[agent])
+            return (yes * self.u + no * self.v).hi
+        first = given.first[agent]
+        four = first.scaled(4.0) * (other.x * self.u * self.wrong + other.rest * self.v * self.f)
+        bend = up(four.hi - 2 * np.maximum(((self.yes + self.no) * first.squared()).lo, 0.0))
+        if given.second is None:
+            return bend
+        return up(bend + (given.second[agent].scaled(2.0) * (self.yes * self.wrong - self.no * self.f)).hi)
 
 
 @dataclass(frozen=True)
 class Density:
     """A = p (1-f)^2 + q f^2 - XY/d on boxes or at points, with what it is made of."""
 
+    loss: Loss  # p (1-f)^2 + q f^2
     yes: Interval  # X
     no: Interval  # Y
     d: Interval
-    p: Interval
-    q: Interval
     mu: Interval
     nu: Interval  # 1 - mu
-    f: Interval
-    wrong: Interval  # 1 - f
 
     @classmethod
     def of(cls, one: Reports, two: Reports, mu: Interval, f: Interval) -> Density:
         """At the reports, the prior and the forecast."""
         yes, no, nu = _positive(one.x * two.x), _positive(one.rest * two.rest), ONE - mu
-        return cls(yes, no, _positive(mu * no + nu * yes), yes / mu, no / nu, mu, nu, f, _positive(ONE - f))
+        return cls(Loss.of(one, two, ONE / mu, ONE / nu, f), yes, no, _positive(mu * no + nu * yes), mu, nu)
 
     def most(self) -> Floats:
         """At least A. XY/d is increasing in X and Y; where 0 meets 1, X = Y = d = 0 and it is 0."""
         low = Interval(self.mu.hi) * Interval(self.no.lo) + Interval(up(1.0 - self.mu.lo)) * Interval(self.yes.lo)
         omniscient = np.maximum(down(down(self.yes.lo * self.no.lo) / low.hi), 0.0)
-        return up((self.p * self.wrong.squared() + self.q * self.f.squared()).hi - omniscient)
+        return up(self.loss.most() - omniscient)
 
     def bend_in_report(self, other: Reports, given: Enclosure, agent: int) -> Floats:
-        """At least -A_11, where the other agent reports x:
-
-        4 f_1 (x (1-f)/mu + (1-x) f/nu) - 2 c f_1^2 - 2 mu nu x^2 (1-x)^2/d^3 + 2 f_11 (p (1-f) - q f).
-        """
+        """At least -A_11, where the other agent reports x: that of the loss, less 2 mu nu x^2 (1-x)^2/d^3."""
         with np.errstate(over="ignore"):
             concave = (other.x * other.rest).squared() * self.mu * self.nu / (self.d.squared() * self.d)
-        convex = Interval(np.where(self.d.lo > 0, concave.lo, 0.0))
-        if given.first is None:
-            assert given.bends is not None
-            yes, no = (Interval(bend) for bend in given.bends[agent])
-            return up((yes / self.mu + no / self.nu).hi - 2 * np.maximum(convex.lo, 0.0))
-        first = given.first[agent]
-        four = first.scaled(4.0) * (other.x / self.mu * self.wrong + other.rest / self.nu * self.f)
-        convex = (self.p + self.q) * first.squared() + convex
-        bend = up(four.hi - 2 * np.maximum(convex.lo, 0.0))
-        if given.second is not None:
-            second = given.second[agent]
-            bend = up(bend + (second.scaled(2.0) * (self.p * self.wrong - self.q * self.f)).hi)
-        return bend
+        least = np.where(self.d.lo > 0, np.maximum(concave.lo, 0.0), 0.0)
+        return up(self.loss.bend(other, given, agent) - 2 * least)
 
     def bend_in_prior(self) -> Floats:
         """At least -A_mumu = 2 h e^2 - 2 p (1-f)^2/mu^2 - 2 q f^2/nu^2 with h = XY/d and e = (Y - X)/d.
@@ -233,25 +281,15 @@ class Density:
         h is at most X/mu and Y/nu, and |e| is at most 1/mu or 1/nu, also where d -> 0.
         """
         with np.errstate(invalid="ignore"):
-            h = np.fmin((self.yes * self.no / self.d).hi, np.minimum(self.p.hi, self.q.hi))
+            h = np.fmin((self.yes * self.no / self.d).hi, np.minimum(self.loss.yes.hi, self.loss.no.hi))
             e = (self.no - self.yes) / self.d
             size = np.fmin(np.maximum(np.abs(e.lo), np.abs(e.hi)), np.maximum((ONE / self.mu).hi, (ONE / self.nu).hi))
-        convex = self.p * (self.wrong / self.mu).squared() + self.q * (self.f / self.nu).squared()
+        convex = (
+            self.loss.yes * (self.loss.wrong / self.mu).squared() + self.loss.no * (self.loss.f / self.nu).squared()
+        )
         return up(2 * up(h * up(size * size)) - 2 * np.maximum(convex.lo, 0.0))
 
 
-def highest_needed(
-    forecast: Forecast,
-    slopes: Slopes,
-    *,
-    symmetric: bool,
-    enough: float,
-    slack: float = 0.0,
-    blamed: list[tuple[Floats, Floats]] | None = None,
-) -> float:
-    """A V for which (*) is proved on the interval of priors; at most ``enough``, if that can be shown."""
-
-    def measure(boxes: Boxes) -> Measured:
-        return needed(forecast, slopes, boxes)
-
-    return halve_until(measure, whole(slopes, symmetric=symmetric), enough, slack, blamed)
+def proved(forecast: Forecast, slopes: Slopes, bound: float, budget: Budget, *, symmetric: bool) -> bool:
+    """Whether the slopes prove the bound on their interval of priors."""
+    return all_at_most(partial(needed, forecast, slopes), whole(slopes, symmetric=symmetric), bound, budget)

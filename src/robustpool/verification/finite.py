@@ -1,179 +1,178 @@
-"""Bounds for a finite family of structures and a table aggregator, in exact rational arithmetic.
+"""Bounds for a finite family of structures and a table of forecasts, in exact rational arithmetic.
 
-The certificate holds the structures themselves, joint[omega][s_1]...[s_n] as fractions, and the table: rows of reports and
-a forecast for each. The reports that every signal profile shows are computed here, from the joint, as fractions. The
-table's numbers are the doubles that it was made with, so it is asked up to rounding, as people ask it:
-
-- a number x is read as the *level* (a number among the table's reports) that is nearest to it, the larger one if two are;
-  it has to lie within 2 (1e-9 min(r, 1 - r) + 1e-15) of that level r;
-- the row is the one whose reports are those levels, and a profile without a row is refused.
-
-That is a function of the reports. ``upper`` and ``lower`` are claims about it; ``value`` is a claim about all functions of
-the levels: all aggregators that do not tell reports apart which the table reads as the same. Standard library only.
+A structure is a list of points: the signal profiles that can come, each with what the agents report there and with
+Pr[s, omega]. Either the certificate holds joint[omega][s_1]...[s_n], and the reports are computed here, as fractions; or it
+lists the points, and the claim says so. The table has a forecast for each profile of reports, and **reports are the same
+if and only if they are the same fractions**. Three ways to compare, with L the expected loss and O that of the
+omniscient aggregator, who sees the signals: additive L - O, absolute L, ratio L/O (0/0 = 1).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .mixtures import check_weights, exact_sum, field, rational, read_claim, short
-from .refusal import Refused
+from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, scaled, spend_on, vector_sum
+from .reading import LATER, MOST_AGENTS, Budget, Refused, double, label, rational, read, word
 
-Vector = tuple[Fraction, ...]
-Point = tuple[int, Vector]
-"""A signal profile that can come: the row of the table that its reports find, and Pr[s, omega] for each state."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-FORMATS = ("posterior", "higher-order", "decision")
-PARADIGMS = ("additive", "absolute")
-SAME_RELATIVE = Fraction(1, 10**9)
-SAME_ABSOLUTE = Fraction(1, 10**15)
+    from .mixtures import Vector
+
+Reports = tuple["Vector", ...]  # of each agent
+Signals = tuple[int, ...]
+
+COMPUTED = {"posterior": "posteriors", "higher-order": "higher-order", "decision": "the likelier state"}
+FAMILY = {
+    "kind": word("finite"),
+    "states": [label],
+    "agents": [label],
+    "report": word(*COMPUTED, "listed"),
+    "structures": [{"name": label, "joint?": LATER, "points?": LATER}],
+}
+POINTS = [{"reports": [[rational]], "mass": [rational]}]
+TABLE = {"kind": word("table"), "reports": [[[rational]]], "forecasts": LATER}
+WEIGHTS = [{"weight": rational, "structure": double}]
+CLAIMS = {
+    "upper?": {"bound": double},
+    "lower?": {"bound": double, "mixture": WEIGHTS},
+    "value?": {"bound": double, "mixture": WEIGHTS},
+}
+PARADIGMS = ("additive", "absolute", "ratio")
+STEPS_OF_A_REPORT = 5  # of the budget, for each of its numbers: they are looked up some times
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The points (x, Pr[s, .]) of a structure, and the omniscient aggregator's loss."""
+
+    points: list[tuple[Reports, Vector]]
+    omniscient: Fraction
 
 
 @dataclass(frozen=True)
 class Game:
     """What a certificate on a finite family says, read and checked."""
 
-    names: list[str]
-    points: list[list[Point]]  # of each structure
-    forecasts: list[Vector]  # of each row, a distribution over the states
-    additive: bool
+    structures: list[Structure]
+    table: dict[Reports, Vector]
+    paradigm: str
+    budget: Budget
 
 
 # --- what is claimed --------------------------------------------------------------------------------------------------
 
 
-def check_finite(certificate: Any) -> None:
+def check_finite(certificate: Mapping[str, Any], budget: Budget) -> None:
     """Prove every bound of a certificate on a finite family, or refuse."""
-    game = read_game(certificate)
-    if not any(name in certificate for name in ("upper", "lower", "value")):
+    game = read_game(certificate, budget)
+    claims = read(
+        {name: certificate[name] for name in ("upper", "lower", "value") if name in certificate}, CLAIMS, "it"
+    )
+    if not claims:
         raise Refused("the certificate claims nothing: it has none of upper, lower and value.")
-    if "upper" in certificate:
-        check_upper(certificate["upper"], game)
-    if "lower" in certificate:
-        bound, mixture = read_claim(certificate["lower"], "lower")
-        exact = expected_regret(game, read_weights(mixture, game, "lower.mixture"))
-        if not bound <= exact:
-            raise Refused(
-                f"lower.bound is {float(bound)!r}, but the table's expected regret there is {float(exact)!r}."
-            )
-    if "value" in certificate:
-        bound, mixture = read_claim(certificate["value"], "value")
-        exact = value_bound(game, read_weights(mixture, game, "value.mixture"))
-        if not bound <= exact:
-            raise Refused(f"value.bound is {float(bound)!r}, but against this mixture some table has {float(exact)!r}.")
-
-
-def check_upper(claim: Any, game: Game) -> None:
-    """The regret of the table is at most the bound on each structure."""
-    value = field(claim, "bound", "upper")
-    if isinstance(value, str):
-        raise Refused("upper.bound must be a number; it is text.")
-    bound = rational(value, "upper.bound")
-    for number, name in enumerate(game.names):
-        exact = regret(game, number)
-        if not exact <= bound:
-            raise Refused(f"upper.bound is {float(bound)!r}, but the table's regret on {name!r} is {float(exact)!r}.")
+    if "upper" in claims:
+        bound = Fraction(claims["upper"]["bound"])
+        for number in range(len(game.structures)):
+            if not (exact := payoff(game, number)) <= bound:
+                raise Refused(f"upper.bound is {float(bound)!r}, but structure {number} has {float(exact)!r}.")
+    for name, least in (("lower", expected_payoff), ("value", value_bound)):
+        if name in claims:
+            weights = read_weights(claims[name]["mixture"], game, f"{name}.mixture")
+            bound = Fraction(claims[name]["bound"])
+            check_at_most(bound, least(game, weights), f"{name}.bound", "under its mixture it is at most")
 
 
 # --- what is computed -------------------------------------------------------------------------------------------------
 
 
-def regret(game: Game, structure: int) -> Fraction:
-    """sum_s Pr[s] h |f - Pr[. | s]|^2, h = 1/2 for two states and 1 for more; under ``absolute`` with the risk added.
+def payoff(game: Game, number: int) -> Fraction:
+    """What nature gets from a structure: L - O, L or L/O, with L - O = sum_s Pr[s] h |f - Pr[. | s]|^2.
 
-    >>> game = Game(["coin"], [[(0, (Fraction(1, 2), Fraction(1, 2)))]], [(Fraction(1), Fraction(0))], additive=True)
-    >>> regret(game, 0)
-    Fraction(1, 4)
+    >>> half, coin = Fraction(1, 2), ((Fraction(1, 2),),)
+    >>> game = Game([Structure([(coin, (half, half))], Fraction(1, 4))], {coin: (Fraction(1), Fraction(0))}, "ratio", Budget())
+    >>> payoff(game, 0)
+    Fraction(2, 1)
     """
-    terms = []
-    for row, mass in game.points[structure]:
-        total = exact_sum(mass)
-        off = sum(((total * y - m) ** 2 for y, m in zip(game.forecasts[row], mass, strict=True)), Fraction(0))
-        terms.append(_half(mass) * off / total)
-        if not game.additive:
-            terms.append(risk(mass))
-    return exact_sum(terms)
+    structure, terms = game.structures[number], []
+    for reports, mass in structure.points:
+        total = exact_sum(mass, game.budget)
+        spend_on(total, total, game.budget)
+        forecast = game.table[reports]
+        for y in forecast:
+            spend_on(total, y, game.budget)
+        off = [(total * y - m) ** 2 for y, m in zip(forecast, mass, strict=True)]
+        terms.append(halved(mass) * exact_sum(off, game.budget) / total)
+    excess = exact_sum(terms, game.budget)
+    if game.paradigm == "additive":
+        return excess
+    if game.paradigm == "absolute":
+        return structure.omniscient + excess
+    if structure.omniscient > 0:
+        return 1 + excess / structure.omniscient
+    if excess > 0:
+        raise Refused(
+            f"the ratio of losses on structure {number} is infinite: the omniscient loss is 0, this one is not."
+        )
+    return Fraction(1)
 
 
-def expected_regret(game: Game, weights: dict[int, Fraction]) -> Fraction:
-    """The mean of the table's regrets under a mixture of the structures."""
-    return exact_sum([weight * regret(game, number) for number, weight in weights.items()])
+def expected_payoff(game: Game, weights: dict[int, Fraction]) -> Fraction:
+    """The mean under a mixture of the structures."""
+    return exact_sum([weight * payoff(game, number) for number, weight in weights.items()], game.budget)
 
 
 def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
-    """The least expected regret of any function of the levels: the risk of the masses M(row, .), less what is known.
+    """The least expected payoff of any function of the reports: the risk of the masses M(x, .), less what is known.
 
-    M(row, omega) = sum over structures and signal profiles that show the row of w_theta Pr_theta[s, omega]; under
-    ``additive`` the omniscient aggregator's sum of w_theta risk(Pr_theta[s, .]) is taken off.
+    M(x, omega) = sum over structures and signal profiles that show x of w_theta Pr_theta[s, omega], where w_theta is
+    divided by O_theta for the ratio; for the additive paradigm the sum of w_theta O_theta is taken off.
     """
-    together: dict[int, list[Vector]] = defaultdict(list)
+    together: dict[Reports, list[Vector]] = defaultdict(list)
+    known = []
     for number, weight in weights.items():
-        for row, mass in game.points[number]:
-            together[row].append(tuple(weight * m for m in mass))
-    terms = []
-    for parts in together.values():
-        terms.append(risk(tuple(exact_sum(column) for column in zip(*parts, strict=True))))
-        if game.additive:
-            terms.append(-exact_sum([risk(part) for part in parts]))
-    return exact_sum(terms)
-
-
-def risk(mass: Vector) -> Fraction:
-    """min over y of sum_omega m(omega) h |y - e_omega|^2 = h (p - |m|^2/p) with p the sum of m, reached at y = m/p.
-
-    >>> risk((Fraction(1, 4), Fraction(3, 4)))
-    Fraction(3, 16)
-    """
-    total = exact_sum(mass)
-    return _half(mass) * (total - exact_sum([m * m for m in mass]) / total)
-
-
-def _half(mass: Vector) -> Fraction:
-    return Fraction(1, 2) if len(mass) == 2 else Fraction(1)
+        structure = game.structures[number]
+        if game.paradigm == "additive":
+            known.append(-weight * structure.omniscient)
+        if game.paradigm == "ratio" and not structure.omniscient:
+            raise Refused(f"structure {number} has no omniscient loss, so that a ratio to it bounds nothing.")
+        scale = weight / structure.omniscient if game.paradigm == "ratio" else weight
+        for reports, mass in structure.points:
+            together[reports].append(scaled(scale, mass, game.budget))
+    risks = [risk(vector_sum(parts, game.budget), game.budget) for parts in together.values()]
+    return exact_sum([*risks, *known], game.budget)
 
 
 # --- what the agents report -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Joint:
-    """A structure: Pr[s, omega] of the signal profiles s that can come."""
-
-    mass: dict[tuple[int, ...], Vector]
-
-    def posterior(self, agent: int, signal: int) -> Vector:
-        """Pr[omega | s_i]."""
-        together = [mass for signals, mass in self.mass.items() if signals[agent] == signal]
-        by_state = [exact_sum(column) for column in zip(*together, strict=True)]
-        return tuple(m / sum(by_state) for m in by_state)
-
-    def reports(self, how: str) -> dict[tuple[int, int], Vector]:
-        """x_i(s_i) for each agent and signal that can come."""
-        seen = sorted({(agent, signal) for signals in self.mass for agent, signal in enumerate(signals)})
-        own = {key: self.posterior(*key) for key in seen}
-        if how == "decision":
-            return {key: shown(likeliest(posterior)) for key, posterior in own.items()}
-        said = {key: shown(posterior) for key, posterior in own.items()}
-        if how == "posterior":
-            return said
-        agents = len(next(iter(self.mass)))
-        return {
-            (agent, signal): said[agent, signal]
-            + tuple(x for other in range(agents) if other != agent for x in self._expects(agent, signal, other, said))
-            for agent, signal in seen
-        }
-
-    def _expects(self, agent: int, signal: int, other: int, said: dict[tuple[int, int], Vector]) -> Vector:
-        """E[x_j | s_i]."""
-        terms = [(exact_sum(mass), said[other, s[other]]) for s, mass in self.mass.items() if s[agent] == signal]
-        chance = exact_sum([p for p, _ in terms])
-        width = len(terms[0][1])
-        return tuple(exact_sum([p * x[k] for p, x in terms]) / chance for k in range(width))
+def reported(mass: dict[Signals, Vector], how: str, budget: Budget) -> dict[tuple[int, int], Vector]:
+    """x_i(s_i) for each agent i and signal s_i that can come, given Pr[s, .] of the signal profiles."""
+    by_signal: dict[tuple[int, int], list[Vector]] = defaultdict(list)
+    for signals, vector in mass.items():
+        for key in enumerate(signals):
+            by_signal[key].append(vector)
+    masses = {key: vector_sum(parts, budget) for key, parts in by_signal.items()}
+    chance = {key: exact_sum(vector, budget) for key, vector in masses.items()}
+    if how == "decision":
+        return {key: shown(likeliest(vector)) for key, vector in masses.items()}
+    own = {key: shown(scaled(1 / chance[key], vector, budget)) for key, vector in masses.items()}
+    if how == "posterior":
+        return own
+    pairs: dict[tuple[int, int, int], list[Vector]] = defaultdict(list)  # Pr[s] x_j, by (i, s_i, j)
+    for signals, vector in mass.items():
+        total = exact_sum(vector, budget)
+        for (agent, signal), (other, heard) in product(enumerate(signals), repeat=2):
+            if agent != other:
+                pairs[agent, signal, other].append(scaled(total, own[other, heard], budget))
+    expects: dict[tuple[int, int], list[Fraction]] = {key: [] for key in own}
+    for (agent, signal, _), parts in sorted(pairs.items()):
+        expects[agent, signal] += scaled(1 / chance[agent, signal], vector_sum(parts, budget), budget)
+    return {key: (*posterior, *expects[key]) for key, posterior in own.items()}
 
 
 def shown(distribution: Vector) -> Vector:
@@ -181,168 +180,103 @@ def shown(distribution: Vector) -> Vector:
     return distribution[1:] if len(distribution) == 2 else distribution
 
 
-def likeliest(posterior: Vector) -> Vector:
-    """The unit vector of the likelier state; of states that are equally likely up to 1e-9, the earliest."""
-    least = max(posterior) * (1 - SAME_RELATIVE)
-    first = next(k for k, p in enumerate(posterior) if p >= least)
-    return tuple(Fraction(int(k == first)) for k in range(len(posterior)))
+def likeliest(mass: Vector) -> Vector:
+    """The unit vector of the likeliest state, the earliest of those that are equally likely."""
+    first = mass.index(max(mass))
+    return tuple(Fraction(int(k == first)) for k in range(len(mass)))
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------
 
 
-def read_game(certificate: Any) -> Game:
+def read_game(certificate: Mapping[str, Any], budget: Budget) -> Game:
     """The family, the table and the way they are compared."""
-    family, aggregator = field(certificate, "family", "the certificate"), field(certificate, "aggregator", "it")
-    if field(certificate, "loss", "the certificate") != "square":
-        raise Refused("loss must be 'square': the other losses have no exact rational bounds.")
-    paradigm = _one_of("paradigm", field(certificate, "paradigm", "the certificate"), PARADIGMS)
-    _one_of("family.kind", field(family, "kind", "family"), ("finite",))
-    how = _one_of("family.report", field(family, "report", "family"), FORMATS)
-    states, agents = _count(family, "states", 2), _count(family, "agents", 1)
-    table = Table.read(aggregator, states, agents)
-    entries = field(family, "structures", "family")
-    if not isinstance(entries, list) or not entries:
-        raise Refused("family.structures must be a list of at least one structure.")
-    names, points = [], []
-    for number, entry in enumerate(entries):
+    paradigm = read(certificate.get("paradigm"), word(*PARADIGMS), "paradigm")
+    family = read(certificate.get("family"), FAMILY, "family")
+    states, agents = len(family["states"]), len(family["agents"])
+    if states < 2 or not 1 <= agents <= MOST_AGENTS or not family["structures"]:
+        raise Refused(f"family must have two states or more, 1 to {MOST_AGENTS} agents, and structures.")
+    table = read_table(certificate.get("aggregator"), states, budget)
+    structures = []
+    for number, entry in enumerate(family["structures"]):
         where = f"family.structures[{number}]"
-        names.append(str(entry.get("name") or f"structure {number}") if isinstance(entry, dict) else "")
-        joint = _joint(field(entry, "joint", where), states, agents, f"{where}.joint")
-        points.append(_points(joint, how, table, where))
-    return Game(names, points, table.forecasts, paradigm == "additive")
+        points = read_points(entry, states, agents, family["report"], where, budget)
+        for reports, _ in points:
+            budget.spend(STEPS_OF_A_REPORT * sum(map(len, reports)))
+            if reports not in table:
+                raise Refused(f"the table has no row for some reports of {where}.")
+        structures.append(Structure(points, exact_sum([risk(mass, budget) for _, mass in points], budget)))
+    return Game(structures, table, paradigm, budget)
 
 
-def _points(joint: Joint, how: str, table: Table, where: str) -> list[Point]:
-    reports = joint.reports(how)
-    level = {
-        key: table.levels_of(report, f"{where}, agent {key[0]}, signal {key[1]}") for key, report in reports.items()
-    }
-    points = []
-    for signals, mass in joint.mass.items():
-        row = table.rows.get(tuple(level[agent, signal] for agent, signal in enumerate(signals)))
-        if row is None:
-            raise Refused(f"the table has no row for the reports after the signals {list(signals)} of {where}.")
-        points.append((row, mass))
+def read_points(
+    entry: dict[str, Any], states: int, agents: int, how: str, where: str, budget: Budget
+) -> list[tuple[Reports, Vector]]:
+    """The points of a structure, from its joint distribution or as they are listed."""
+    name = "points" if how == "listed" else "joint"
+    if set(entry) != {"name", name}:
+        raise Refused(f"{where} must have the fields name and {name}, and no others.")
+    where = f"{where}.{name}"
+    if how == "listed":
+        listed = read(entry[name], POINTS, where)
+        points = [(tuple(map(tuple, point["reports"])), tuple(point["mass"])) for point in listed]
+        if any(len(reports) != agents or len(mass) != states for reports, mass in points):
+            raise Refused(f"{where} must give {agents} reports and {states} probabilities each.")
+    else:
+        joint = read_joint(entry[name], states, agents, where, budget)
+        reports = reported(joint, how, budget)
+        points = [(tuple(reports[key] for key in enumerate(signals)), mass) for signals, mass in joint.items()]
+    if not all(min(mass) >= 0 and any(mass) for _, mass in points):
+        raise Refused(f"{where} must have probabilities that are not negative, and points that can come.")
+    total = exact_sum([m for _, mass in points for m in mass], budget)
+    if total != 1:
+        raise Refused(f"{where} must sum to 1 exactly; it misses it by {float(total - 1):.3g}.")
     return points
 
 
-@dataclass(frozen=True)
-class Table:
-    """The table: levels, the row of each combination of levels, and the forecasts of the rows."""
+def read_joint(value: Any, states: int, agents: int, where: str, budget: Budget) -> dict[Signals, Vector]:
+    """Pr[s, .] of the signal profiles s that can come, from joint[omega][s_1]...[s_n]."""
+    entries: list[dict[Signals, Fraction]] = [{} for _ in range(states)]
 
-    levels: list[Fraction]
-    rows: dict[tuple[Vector, ...], int]
-    forecasts: list[Vector]
+    def flatten(part: Any, at: Signals) -> None:
+        budget.spend(1)
+        if len(at) == agents + 1:
+            budget.spend(5)
+            entries[at[0]][at[1:]] = rational(part, where)
+        elif not isinstance(part, list) or not (at or len(part) == states):
+            raise Refused(f"{where} must be nested lists: {states} states, then the signals of the {agents} agents.")
+        else:
+            for i, inner in enumerate(part):
+                flatten(inner, (*at, i))
 
-    @classmethod
-    def read(cls, aggregator: Any, states: int, agents: int) -> Table:
-        """Read and check the table of a certificate."""
-        _one_of("aggregator.kind", field(aggregator, "kind", "aggregator"), ("table",))
-        reports, said = field(aggregator, "reports", "aggregator"), field(aggregator, "forecasts", "aggregator")
-        if not isinstance(reports, list) or not isinstance(said, list) or len(reports) != len(said):
-            raise Refused("aggregator.reports and aggregator.forecasts must be lists of the same length.")
-        rows: dict[tuple[Vector, ...], int] = {}
-        for number, profile in enumerate(reports):
-            where = f"aggregator.reports[{number}]"
-            if not isinstance(profile, list) or len(profile) != agents or not all(isinstance(x, list) for x in profile):
-                raise Refused(f"{where} must be a list with a report, itself a list, for each of the {agents} agents.")
-            key = tuple(tuple(rational(x, where) for x in report) for report in profile)
-            if key in rows:
-                raise Refused(f"{where} repeats the reports of row {rows[key]}.")
-            rows[key] = number
-        levels = sorted({x for key in rows for report in key for x in report})
-        return cls(levels, rows, [_forecast(y, states, f"aggregator.forecasts[{i}]") for i, y in enumerate(said)])
-
-    def levels_of(self, report: Vector, where: str) -> Vector:
-        """The levels that a report is read as."""
-        return tuple(self._level(x, where) for x in report)
-
-    def _level(self, x: Fraction, where: str) -> Fraction:
-        right = bisect_left(self.levels, x)
-        near = self.levels[max(right - 1, 0) : right + 1]
-        if near:
-            level = min(reversed(near), key=lambda r: abs(r - x))
-            if abs(level - x) <= 2 * (SAME_RELATIVE * min(abs(level), abs(1 - level)) + SAME_ABSOLUTE):
-                return level
-        raise Refused(f"the table does not know the report {short(x)} ({where}).")
+    flatten(value, ())
+    if any(set(state) != set(entries[0]) for state in entries):
+        raise Refused(f"{where} must have the same signals in each state.")
+    masses = {signals: tuple(state[signals] for state in entries) for signals in entries[0]}
+    return {signals: mass for signals, mass in masses.items() if any(mass)}
 
 
-def _forecast(value: Any, states: int, where: str) -> Vector:
-    """A number in [0, 1] for two states; for more a list, divided by its sum, which rounding may have moved from 1."""
-    parts = value if isinstance(value, list) else [value]
-    if len(parts) != (1 if states == 2 else states) or isinstance(value, list) != (states > 2):
-        raise Refused(f"{where} must be {'a number' if states == 2 else f'a list of {states} numbers'}.")
-    numbers = tuple(rational(part, where) for part in parts)
-    if not all(0 <= y <= 1 for y in numbers):
-        raise Refused(f"{where} must lie in [0, 1]; it is {', '.join(map(short, numbers))}.")
-    if states == 2:
-        return (1 - numbers[0], numbers[0])
-    total = sum(numbers, Fraction(0))
-    if abs(total - 1) > SAME_RELATIVE:
-        raise Refused(f"{where} must sum to 1; it sums to {float(total)!r}.")
-    return tuple(y / total for y in numbers)
-
-
-def _joint(value: Any, states: int, agents: int, where: str) -> Joint:
-    shape = _shape(value)
-    if len(shape) != agents + 1 or shape[0] != states or 0 in shape:
-        raise Refused(
-            f"{where} must be nested lists: {states} states, then the signals of each of the {agents} agents."
-        )
-    entries: dict[tuple[int, ...], Fraction] = {}
-    _flatten(value, shape, (), entries, where)
-    total = exact_sum(list(entries.values()))
-    if total != 1:
-        raise Refused(f"{where} must sum to 1 exactly; it misses it by {float(total - 1):.3g}.")
-    profiles = product(*(range(length) for length in shape[1:]))
-    mass = {signals: tuple(entries[k, *signals] for k in range(states)) for signals in profiles}
-    return Joint({signals: row for signals, row in mass.items() if any(row)})
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return (len(value), *(_shape(value[0]) if value else ())) if isinstance(value, list) else ()
-
-
-def _flatten(
-    value: Any, shape: tuple[int, ...], at: tuple[int, ...], out: dict[tuple[int, ...], Fraction], where: str
-) -> None:
-    if not shape:
-        out[at] = rational(value, where)
-        if not out[at] >= 0:
-            raise Refused(f"{where} must not be negative; it is {short(out[at])}.")
-    elif not isinstance(value, list) or len(value) != shape[0]:
-        raise Refused(f"{where} must be a list of {shape[0]} entries.")
-    else:
-        for i, part in enumerate(value):
-            _flatten(part, shape[1:], (*at, i), out, f"{where}[{i}]")
+def read_table(value: Any, states: int, budget: Budget) -> dict[Reports, Vector]:
+    """The forecasts by the reports; for two states a forecast is the probability of the second one."""
+    table = read(value, TABLE, "aggregator")
+    forecasts = read(table["forecasts"], [rational] if states == 2 else [[rational]], "aggregator.forecasts")
+    if len(forecasts) != len(table["reports"]):
+        raise Refused("aggregator.reports and aggregator.forecasts must be lists of the same length.")
+    rows: dict[Reports, Vector] = {}
+    for number, (profile, forecast) in enumerate(zip(table["reports"], forecasts, strict=True)):
+        key = tuple(map(tuple, profile))
+        rows[key] = (1 - forecast, forecast) if states == 2 else tuple(forecast)
+        if len(rows) <= number:
+            raise Refused(f"aggregator.reports[{number}] repeats the reports of an earlier row.")
+        if len(rows[key]) != states or min(rows[key]) < 0 or exact_sum(rows[key], budget) != 1:
+            raise Refused(f"aggregator.forecasts[{number}] must be a distribution over the {states} states.")
+    return rows
 
 
 def read_weights(mixture: Any, game: Game, where: str) -> dict[int, Fraction]:
     """The weights of a mixture over the structures of the family, by their numbers."""
-    if not isinstance(mixture, list) or not mixture:
-        raise Refused(f"{where} must be a list of at least one structure.")
-    weights: dict[int, Fraction] = {}
-    for i, entry in enumerate(mixture):
-        number = field(entry, "structure", f"{where}[{i}]")
-        if type(number) is not int or not 0 <= number < len(game.points) or number in weights:
-            raise Refused(
-                f"{where}[{i}].structure must be the number of a structure, each at most once; it is {str(number)[:40]!r}."
-            )
-        weights[number] = rational(field(entry, "weight", f"{where}[{i}]"), f"{where}[{i}].weight")
-    check_weights(list(weights.values()), where)
-    return weights
-
-
-def _count(family: Any, name: str, least: int) -> int:
-    """How many names there are."""
-    names = field(family, name, "family")
-    if not isinstance(names, list) or len(names) < least:
-        raise Refused(f"family.{name} must be a list of at least {least} names.")
-    return len(names)
-
-
-def _one_of(where: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise Refused(f"{where} must be {' or '.join(map(repr, allowed))}; it is {str(value)[:40]!r}.")
-    return str(value)
+    weights = {entry["structure"]: entry["weight"] for entry in mixture}
+    if len(weights) < len(mixture) or not set(weights) <= set(range(len(game.structures))):
+        raise Refused(f"{where} must name structures by their numbers, each at most once.")
+    check_weights(list(weights.values()), where, game.budget)
+    return {int(number): weight for number, weight in weights.items()}

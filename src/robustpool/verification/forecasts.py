@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .dual import Enclosure, Forecast
 from .intervals import TINY, Interval, down, up
-from .mean_forecasts import MEAN_KINDS, read_mean_forecast
-from .mixtures import grid_forecast, rational
-from .refusal import Refused
+from .mean_forecasts import MEAN_SCHEMAS, read_mean_forecast
+from .reading import Refused, by_kind, double, exactly, rational, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from flint import arb
     from numpy.typing import NDArray
 
     from .intervals import Floats
+    from .mixtures import Profile
+    from .reading import Budget
 
 ONE = Interval(1.0)
+SIDES = {"everywhere": "everywhere", "below": "where x_1 + x_2 <= 1", "above": "where x_1 + x_2 > 1"}
+OPPOSITE = {"above": "below", "below": "above", "everywhere": "everywhere"}
+GRID = {"kind": word("grid"), "values": [[double]]}
+PIECE = {"kappa": rational, "delta": rational, "side": word(*SIDES)}
+PRIOR_ESTIMATE = {"kind": word("prior-estimate"), "pieces": [PIECE]}
 
 
 class Grid:
@@ -129,80 +139,91 @@ class PriorEstimate:
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """An aggregator as its smooth pieces, and the symmetries that it has exactly."""
+class Aggregator:
+    """An aggregator of two reports: its formula, its smooth pieces, its exact forecasts, and its exact symmetries."""
 
+    formula: str  # as a claim states it
     pieces: tuple[Forecast, ...]
+    forecast: Callable[[Profile], Fraction | arb]
     exchangeable: bool  # f(x_1, x_2) = f(x_2, x_1)
     mirrored: bool  # f(1 - x_1, 1 - x_2) = 1 - f(x_1, x_2)
 
-
-def read_pieces(aggregator: dict[str, Any]) -> Pieces:
-    """The aggregator of a certificate; numbers are doubles, taken exactly."""
-    kind = aggregator.get("kind")
-    try:
-        if kind == "grid":
-            grid_forecast(aggregator["values"], 2)  # refuses what is no table of forecasts
-            return _grid(np.array(aggregator["values"], dtype=np.float64))
-        if kind == "prior-estimate":
-            return _prior_estimate([(piece["kappa"], piece["delta"], piece["side"]) for piece in aggregator["pieces"]])
-        if kind in MEAN_KINDS:
-            return Pieces((read_mean_forecast(aggregator),), exchangeable=True, mirrored=kind != "geometric-mean")
-    except (KeyError, TypeError, ValueError) as error:
-        raise Refused(f"the aggregator cannot be read: {error}.") from None
-    raise Refused(f"an aggregator of kind {kind!r} is not known to the check of two agents.")
+    @property
+    def resolution(self) -> int:
+        """N: all pieces are smooth between reports k/N."""
+        return self.pieces[0].resolution
 
 
-def _grid(values: Floats) -> Pieces:
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) < 2:
-        raise Refused(f"the table of two agents must be square, two by two at least; its shape is {values.shape}.")
+def read_aggregator(data: Any, where: str = "aggregator", budget: Budget | None = None) -> Aggregator:
+    """The aggregator of two reports of a certificate; numbers are doubles or fractions, taken exactly.
+
+    What it takes to evaluate a function of the mean is spent from the budget, if there is one.
+    """
+    read_ = by_kind(grid=GRID, prior_estimate=PRIOR_ESTIMATE, **MEAN_SCHEMAS)(data, where)
+    if read_["kind"] == "grid":
+        return _grid(read_["values"])
+    if read_["kind"] == "prior-estimate":
+        return _prior_estimate(read_["pieces"], data["pieces"])
+    rule = read_mean_forecast(read_, budget)
+    return Aggregator(rule.formula, (rule,), rule.forecast, rule.exchangeable, rule.mirrored)
+
+
+def _grid(rows: list[list[float]]) -> Aggregator:
+    n = len(rows) - 1
+    if n < 1 or any(len(row) != n + 1 for row in rows):
+        raise Refused("aggregator.values must be square, two by two at least.")
+    values = np.array(rows)
     if not ((values >= 0) & (values <= 1)).all():
-        raise Refused("a forecast in the table does not lie in [0, 1].")
-    exact = [[Fraction(x) for x in row] for row in values.tolist()]
-    n = len(exact) - 1
-    mirrored = all(exact[i][j] + exact[n - i][n - j] == 1 for i in range(n + 1) for j in range(n + 1))
-    return Pieces((Grid(values),), exchangeable=bool((values == values.T).all()), mirrored=mirrored)
+        raise Refused("aggregator.values must be forecasts in [0, 1].")
+    mirror = values[::-1, ::-1]
+    larger, smaller = np.maximum(values, mirror), np.minimum(values, mirror)
+    # 1 - y is exact for doubles y in [1/2, 1], so that this asks exactly whether two entries sum to 1
+    mirrored = bool(((larger >= 0.5) & (smaller == 1.0 - larger)).all())
+    named = f"{rows}" if n == 1 else f"of {n + 1} by {n + 1} forecasts with the hash {table_hash(rows)}"
+    formula = f"f is the table {named}, bilinear between the reports k/{n}"
+    return Aggregator(formula, (Grid(values),), partial(_bilinear, rows), bool((values == values.T).all()), mirrored)
 
 
-def _prior_estimate(given: list[tuple[str, str, str]]) -> Pieces:
-    pieces = {side: (rational(kappa, "kappa"), rational(delta, "delta")) for kappa, delta, side in given}
-    if len(given) != len(pieces) or set(pieces) not in ({"everywhere"}, {"above", "below"}):
-        raise Refused(f"the pieces of the aggregator must cover all reports once; they are {given}.")
-    for kappa, delta in pieces.values():
+def table_hash(rows: Any) -> str:
+    """sha256 over the JSON text of a table, without spaces."""
+    return "sha256:" + hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode()).hexdigest()
+
+
+def _bilinear(rows: list[list[float]], profile: Profile) -> Fraction:
+    """sum over the corners of the cell of (alpha or 1 - alpha)(beta or 1 - beta) times the value there.
+
+    >>> _bilinear([[0.0, 0.5], [0.5, 1.0]], (Fraction(1, 5), Fraction(2, 5)))
+    Fraction(3, 10)
+    """
+    n = len(rows) - 1
+    (i, a), (j, b) = ((k, n * x - k) for x in profile for k in (min(int(n * x), n - 1),))
+    corners = (((1 - a) * (1 - b), i, j), (a * (1 - b), i + 1, j), ((1 - a) * b, i, j + 1), (a * b, i + 1, j + 1))
+    return sum((weight * Fraction(rows[k][m]) for weight, k, m in corners), Fraction(0))
+
+
+def _prior_estimate(pieces: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Aggregator:
+    by_side = {piece["side"]: (piece["kappa"], piece["delta"]) for piece in pieces}
+    if len(pieces) != len(by_side) or set(by_side) not in ({"everywhere"}, {"above", "below"}):
+        raise Refused("aggregator.pieces must cover all reports once: everywhere, or below and above.")
+    for kappa, delta in by_side.values():
         if not (kappa > 0 and delta >= 0 and 2 * kappa + delta <= 1):
-            raise Refused(f"kappa {kappa} and delta {delta}: the estimated prior would leave [0, 1].")
-    in_mirror = {OPPOSITE[side]: (kappa, 1 - 2 * kappa - delta) for side, (kappa, delta) in pieces.items()}
-    return Pieces(
-        tuple(PriorEstimate(*values, side) for side, values in pieces.items()),
-        exchangeable=True,
-        mirrored=in_mirror == pieces,
-    )
+            raise Refused("aggregator.pieces must have kappa > 0, delta >= 0 and 2 kappa + delta <= 1.")
+    in_mirror = {OPPOSITE[side]: (kappa, 1 - 2 * kappa - delta) for side, (kappa, delta) in by_side.items()}
+    priors = [
+        f"m = {exactly(text['kappa'], 'kappa')} (x_1 + x_2) + {exactly(text['delta'], 'delta')} {SIDES[text['side']]}"
+        for text in texts
+    ]
+    formula = f"logit f = logit x_1 + logit x_2 - logit m with {', '.join(priors)}"
+    estimates = tuple(PriorEstimate(*values, side) for side, values in by_side.items())
+    return Aggregator(formula, estimates, partial(_by_prior, by_side), exchangeable=True, mirrored=in_mirror == by_side)
 
 
-OPPOSITE = {"above": "below", "below": "above", "everywhere": "everywhere"}
-
-
-def exact_forecast(aggregator: dict[str, Any]) -> Callable[[tuple[Fraction, ...]], Fraction]:
-    """The aggregator of two reports in exact fractions. On the border of two pieces the one below holds."""
-    if aggregator.get("kind") == "grid":
-        return grid_forecast(aggregator.get("values"), 2)
-    read_pieces(aggregator)  # refuses what is not well formed
-    if aggregator["kind"] in MEAN_KINDS:
-        raise Refused(
-            f"the forecasts of the rule {aggregator['kind']} are no fractions; its regret is computed in balls."
-        )
-    given = {
-        piece["side"]: (rational(piece["kappa"], "kappa"), rational(piece["delta"], "delta"))
-        for piece in aggregator["pieces"]
-    }
-
-    def forecast(profile: tuple[Fraction, ...]) -> Fraction:
-        x1, x2 = profile
-        if x1 == x2 and x1 in (0, 1):
-            return x1
-        kappa, delta = given.get("everywhere") or given["below" if x1 + x2 <= 1 else "above"]
-        m = kappa * (x1 + x2) + delta
-        yes, no = x1 * x2 * (1 - m), (1 - x1) * (1 - x2) * m
-        return yes / (yes + no) if yes + no else Fraction(1, 2)  # 0 meets 1: it never happens
-
-    return forecast
+def _by_prior(by_side: dict[str, tuple[Fraction, Fraction]], profile: Profile) -> Fraction:
+    """X (1-m)/(X (1-m) + Y m), by the limits 0 and 1 where both reports are 0, or 1; where two pieces meet, the one below."""
+    x1, x2 = profile
+    if x1 == x2 and x1 in (0, 1):
+        return x1
+    kappa, delta = by_side.get("everywhere") or by_side["below" if x1 + x2 <= 1 else "above"]
+    m = kappa * (x1 + x2) + delta
+    yes, no = x1 * x2 * (1 - m), (1 - x1) * (1 - x2) * m
+    return yes / (yes + no) if yes + no else Fraction(1, 2)  # 0 meets 1: it never happens

@@ -17,204 +17,212 @@ Priors above 1/2 are those below 1/2 of the mirrored rule 1 - phi(-s), whose Phi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise, product
-from math import prod
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from flint import arb
 
-from .balls import Work, ball, logit, negative_on, precision, rational, sigma
-from .refusal import Refused
+from .balls import STEPS_OF_A_BOX, Number, ball, hull, logit, negative_on, precision, sigma
+from .reading import SHOWN, Budget, Refused, by_kind, double, rational, read, word
 
-Node: TypeAlias = tuple[float, arb]  # (logit of the prior, kappa)
+Node: TypeAlias = tuple[float, Fraction]  # (logit of the prior, kappa)
+Kappa: TypeAlias = Callable[[arb], tuple[arb, arb]]  # m -> kappa and its derivative
 
-MOST_AGENTS = 16  # a structure of n agents has 2^n profiles
-DEEPEST = 8  # how often a piece between two nodes is halved for its tails
-FARTHEST = 4096.0  # the posterior's log-odds beyond which no tail is looked for
+FORMS = {
+    "linear": {"form": word("linear"), "alpha": rational, "shift": rational},
+    "tanh": {"form": word("tanh"), "a": rational, "b": rational, "k": rational},
+}
+HALVINGS = 8  # of a piece between two nodes, for its tails
+FAR = tuple(2.0**i for i in range(1, 13))  # log-odds of posteriors where a tail may begin
+HALF = Fraction(1, 2)
 
 
-@dataclass(frozen=True, eq=False)
+# ------------------------------------------------------------------------------------------------------------- the rule
+
+
+@dataclass(frozen=True)
 class Phi:
-    """Phi(s) = s (a + b tanh(s/k)^2) - shift, the logit of the forecast; b = 0 is the linear form."""
+    """Phi(s) = s (a + b tanh(s/k)^2) - shift, the logit of the forecast; b = 0 is the linear form.
 
-    a: arb
-    b: arb
-    k: arb
-    shift: arb
+    It increases from -inf to inf if a, b >= 0, a + b > 0 and k > 0, because s and tanh(s/k) have the same sign.
+    """
 
-    def mirrored(self) -> Phi:
-        """-Phi(-s)."""
-        return Phi(self.a, self.b, self.k, -self.shift)
+    a: Fraction
+    b: Fraction = Fraction(0)
+    k: Fraction = Fraction(1)
+    shift: Fraction = Fraction(0)
 
-    def __call__(self, s: arb) -> arb:
+    def __post_init__(self) -> None:
+        """Check that it increases, and that a sentence can show it."""
+        if not (self.a >= 0 and self.b >= 0 and self.a + self.b > 0 and self.k > 0):
+            raise Refused("phi must increase without bound: alpha > 0, or a, b >= 0 with a + b > 0 and k > 0.")
+        if any(len(_text(x)) > SHOWN for x in (self.a, self.b, self.k, self.shift)):
+            raise Refused(f"a parameter of phi takes more than {SHOWN} characters to write down.")
+
+    @property
+    def formula(self) -> str:
+        """The rule as a claim states it: a double by its shortest decimals, which determine it, other numbers as p/q.
+
+        >>> Phi(Fraction(1, 3), shift=Fraction(-0.2)).formula
+        'logit f = (1/3) s + 0.2, where s is the sum of the log-odds of the reports'
+        """
+        a, b, k, size = (_text(x) for x in (self.a, self.b, self.k, abs(self.shift)))
+        product = f"s ({a} + {b} tanh(s/{k})^2)" if self.b else f"{a} s"
+        shift = f" {'-' if self.shift > 0 else '+'} {size}" if self.shift else ""
+        return f"logit f = {product}{shift}, where s is the sum of the log-odds of the reports"
+
+    @cached_property
+    def balls(self) -> tuple[arb, arb, arb, arb]:
+        """The parameters as balls."""
+        with precision():
+            return ball(self.a), ball(self.b), ball(self.k), ball(self.shift)
+
+    def __call__(self, s: Number) -> Number:
         """Phi(s)."""
-        if self.b.is_zero():
-            return self.a * s - self.shift
-        w = (s / self.k).tanh()
-        return s * (self.a + self.b * (w * w)) - self.shift
+        a, b, k, shift = self.balls
+        if not self.b:
+            return a * s - shift
+        w = 2 * sigma(2 * s / k) - 1  # = tanh(s/k)
+        return s * (a + b * (w * w)) - shift
 
     def slope(self, s: arb) -> arb:
         """Phi'(s) = a + b w^2 + 2 b (s/k) w (1 - w^2) with w = tanh(s/k)."""
-        if self.b.is_zero():
-            return self.a
-        w = (s / self.k).tanh()
-        return self.a + self.b * w * (w + 2 * (s / self.k) * (1 - w * w))
+        a, b, k, _ = self.balls
+        if not self.b:
+            return a
+        w = 2 * sigma(2 * s / k) - 1
+        return a + b * w * (w + 2 * (s / k) * (1 - w * w))
+
+    def forecast(self, profile: tuple[Fraction, ...]) -> Fraction | arb:
+        """The forecast for these reports: the limit 0 or 1 where one of them is certain, else a ball."""
+        if 0 in profile or 1 in profile:
+            return Fraction(1 in profile)
+        with precision():
+            return sigma(self(sum((ball(x / (1 - x)).log() for x in profile), arb(0))))
 
 
-def read_phi(aggregator: Mapping[str, Any]) -> Phi:
-    """Read {"form": "linear", "alpha", "shift"} or {"form": "tanh", "a", "b", "k"}; Phi has to increase to infinity.
+def _text(x: Fraction) -> str:
+    return repr(float(x)) if x == Fraction(float(x)) else f"({x})"
 
-    a >= 0, b >= 0, a + b > 0 and k > 0 suffice, because s and tanh(s/k) have the same sign.
+
+def read_phi(value: Any, where: str) -> Phi:
+    """Read {"form": "linear", "alpha", "shift"} or {"form": "tanh", "a", "b", "k"}; a schema for `reading.read`."""
+    form = word(*FORMS)(value.get("form") if isinstance(value, Mapping) else None, f"{where}.form")
+    data = read(value, FORMS[form], where)
+    return Phi(data["alpha"], shift=data["shift"]) if form == "linear" else Phi(data["a"], data["b"], data["k"])
+
+
+# ---------------------------------------------------------------------------------------------------------- the witness
+
+
+def _read_nodes(value: Any, where: str) -> list[Node]:
+    """The points (logit mu, kappa) of one side, in increasing order."""
+    data = read(value, {"logits": [double], "kappas": [rational]}, where)
+    logits, kappas = data["logits"], data["kappas"]
+    if not len(logits) == len(kappas) >= 2 or any(x >= y for x, y in pairwise(logits)):
+        raise Refused(f"{where} must have at least two logits, in increasing order, and as many kappas.")
+    return list(zip(logits, kappas, strict=True))
+
+
+SLOPES = {"kind": word("slopes"), "below?": _read_nodes, "above?": _read_nodes}
+read_witness = by_kind(theorem={"kind": word("theorem")}, slopes=SLOPES)
+"""The slopes for priors up to 1/2, and those of the mirrored rule; or see `robustpool.verification.theorem`."""
+
+
+def sides(phi: Phi, low: Fraction, high: Fraction) -> dict[str, tuple[Phi, Fraction, Fraction]]:
+    """The parts of a range of priors that need slopes of their own, each as priors up to 1/2 of a rule.
+
+    >>> list(sides(Phi(HALF), Fraction(0), Fraction(1))), list(sides(Phi(HALF, shift=HALF), Fraction(0), Fraction(1)))
+    (['below'], ['below', 'above'])
     """
-    data = aggregator.get("phi")
-    form = data.get("form") if isinstance(data, Mapping) else None
-    names = {"linear": ("alpha", "shift"), "tanh": ("a", "b", "k")}.get(str(form))
-    if names is None or set(data) != {"form", *names}:  # type: ignore[arg-type]
-        raise Refused(f"phi must be linear with alpha and shift, or tanh with a, b and k; it is {data!r}.")
-    values = [rational(f"phi.{name}", data[name]) for name in names]  # type: ignore[index]
-    a, b, k, shift = (values[0], Fraction(0), Fraction(1), values[1]) if form == "linear" else (*values, Fraction(0))
-    if not (a >= 0 and b >= 0 and a + b > 0 and k > 0):
-        raise Refused(
-            f"phi must increase without bound: alpha > 0, or a, b >= 0 with a + b > 0 and k > 0; it is {data!r}."
-        )
-    return Phi(ball(a), ball(b), ball(k), ball(shift))
-
-
-# ----------------------------------------------------------------------------------------------------- the upper bound
+    if not phi.shift:  # the rule is its own mirror image
+        return {"below": (phi, min(low, 1 - high), min(high, 1 - low, HALF))}
+    mirrored = replace(phi, shift=-phi.shift)
+    below = {"below": (phi, low, min(high, HALF))} if low < HALF or high == HALF else {}
+    return below | ({"above": (mirrored, 1 - high, min(1 - low, HALF))} if high > HALF else {})
 
 
 def check_upper(
-    aggregator: Mapping[str, Any],
-    agents: Any,
-    prior_range: tuple[Fraction, Fraction],
-    witness: Any,
-    bound: Fraction,
+    phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction], witness: Any, bound: Fraction, budget: Budget
 ) -> None:
     """Prove that the rule's regret is at most ``bound`` on all conditionally independent structures, or raise `Refused`.
 
-    The priors are those of the closed range without 0 and 1, which have no regret. The witness is {"kind": "slopes", "below":
-    {"logits", "kappas"}, "above": {...}}: the slopes for priors up to 1/2, and those of the mirrored rule, which a rule
-    that is its own mirror image may leave out; or {"kind": "theorem"}, see `robustpool.verification.theorem`.
+    The priors are those of the closed range without 0 and 1, which have no regret; the witness is what `read_witness` read.
     """
-    low, high = prior_range
-    if type(agents) is not int or agents < 1:
-        raise Refused(f"the number of agents must be a whole number from 1 on; it is {agents!r}.")
-    if not (0 <= low <= high <= 1 and high > 0 and low < 1):
-        raise Refused(f"prior_range must lie in [0, 1], from low to high; it is [{low}, {high}].")
-    kind = witness.get("kind") if isinstance(witness, Mapping) else None
-    if kind == "theorem":
-        from .theorem import check_claim
+    if witness["kind"] == "theorem":
+        from .theorem import check_claim  # which is proved with the tools of this file
 
-        return check_claim(aggregator, agents, bound)
-    if kind != "slopes":
-        raise Refused(f"the witness must be of the kind slopes or theorem; it is {kind!r}.")
-    half, work = Fraction(1, 2), Work()
+        check_claim(phi, agents, bound, budget)
+        return
+    needed = sides(phi, *prior_range)
+    if set(witness) != {"kind", *needed}:
+        raise Refused(f"the witness must have slopes {' and '.join(needed)} the prior 1/2, and no others.")
     with precision():
-        phi, limit = read_phi(aggregator), ball(bound)
-        sides = {"below": (low, min(high, half)), "above": (1 - high, min(1 - low, half))}
-        own_mirror = phi.shift.is_zero()
-        if own_mirror and "above" not in witness:
-            checked = Slopes(phi, agents, limit, read_nodes(witness, "below"))
-            needed = [ends for ends in sides.values() if ends[0] <= ends[1]]
-            checked.cover(min(ends[0] for ends in needed), max(ends[1] for ends in needed), work)
-            return None
-        for side, ends in sides.items():
-            if ends[0] <= ends[1]:
-                rule = phi if side == "below" else phi.mirrored()
-                Slopes(rule, agents, limit, read_nodes(witness, side)).cover(*ends, work)
-    return None
+        for name, (rule, low, high) in needed.items():
+            _check_ends(witness[name], low, high)
+            for left, right in pairwise(witness[name]):
+                Inequality(rule, agents, ball(bound), _chord(left, right)).check(left[0], right[0], budget)
 
 
-def read_nodes(witness: Mapping[str, Any], side: str) -> list[Node]:
-    """Read the points (logit mu, kappa) of one side, in increasing order."""
-    data = witness.get(side)
-    logits, kappas = (data.get("logits"), data.get("kappas")) if isinstance(data, Mapping) else (None, None)
-    if not (isinstance(logits, list) and isinstance(kappas, list) and len(logits) == len(kappas) >= 2):
-        raise Refused(
-            f"the slopes {side} 1/2 must be two lists of equal length, logits and kappas, of at least 2 numbers."
-        )
-    nodes = [rational(f"witness.{side}.logits", x) for x in logits]
-    if any(float(x) != x for x in nodes) or any(x >= y for x, y in pairwise(nodes)):
-        raise Refused(f"witness.{side}.logits must be doubles in increasing order.")
-    return [(float(x), ball(rational(f"witness.{side}.kappas", y))) for x, y in zip(nodes, kappas, strict=True)]
+def _check_ends(nodes: list[Node], low: Fraction, high: Fraction) -> None:
+    """Prove that the slopes reach from low to high; if low = 0, those of the first node serve all smaller priors.
+
+    Let (1) hold at mu with kappa >= mu; at g = 0 it says kappa <= bound. At a smaller prior nu the forecast is some f' <= f.
+    Where f' >= g, (f' - g)^2 <= (f - g)^2 <= bound - kappa + kappa g / mu, and kappa g / nu is even more.
+    Where f' <= g, (f' - g)^2 <= g <= kappa g / nu, and bound - kappa >= 0.
+    """
+    (first, kappa), last = nodes[0], nodes[-1][0]
+    if not ((low == 0 or arb(first) <= logit(ball(low))) and arb(last) >= logit(ball(high))):
+        ends = f"from {_probability(first)} to {_probability(last)}, not from {float(low):.6g} to {float(high):.6g}"
+        raise Refused(f"the slopes are for priors {ends}.")
+    if low == 0 and not ball(kappa) >= sigma(arb(first)):
+        raise Refused(f"the slopes start at prior {_probability(first)}, and kappa is too small for the priors below.")
+
+
+def _chord(left: Node, right: Node) -> Kappa:
+    """The straight line between two nodes."""
+    (m0, k0), (m1, k1) = ((arb(m), ball(kappa)) for m, kappa in (left, right))
+    slope = (k1 - k0) / (m1 - m0)
+    return lambda m: (k0 + slope * (m - m0), slope)
+
+
+# ------------------------------------------------------------------------------------------------------- the inequality
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
-    """What is to be shown on one side of 1/2: (2) for the rule Phi, with the slopes of ``nodes``."""
+class Inequality:
+    """F < 0, for a rule and its slopes."""
 
     phi: Phi
     agents: int
     bound: arb
-    nodes: list[Node]
+    kappa: Kappa
 
-    def cover(self, low: Fraction | None, high: Fraction | None, work: Work) -> None:
-        """Prove (2) for all priors in [low, high], high <= 1/2; None: from the first or to the last node; 0: all small ones."""
-        first, last = self.nodes[0], self.nodes[-1]
-        if high is not None and not arb(last[0]) >= logit(ball(high)):
-            raise Refused(f"the slopes end at prior {_probability(last[0])}, before {float(high):.6g}.")
-        if low == 0:
-            self.small_priors(*first)
-        elif low is not None and not arb(first[0]) <= logit(ball(low)):
-            raise Refused(f"the slopes start at prior {_probability(first[0])}, after {float(low):.6g}.")
-        for left, right in pairwise(self.nodes):
-            Segment(self.phi, self.agents, self.bound, left, right).check(work)
-
-    def small_priors(self, m: float, kappa: arb) -> None:
-        """Prove (1) for all priors up to sigma(m), with the one number kappa.
-
-        Let mu <= kappa <= bound. Where f <= g, or g >= mu / kappa, it holds because (f - g)^2 <= g^2 <= kappa g / mu or
-        (f - g)^2 <= 1 <= kappa g / mu. Else (f - g)^2 <= f^2, and f increases with g and mu: with g = mu / kappa at the
-        largest mu, f^2 <= bound - kappa is enough.
-        """
-        mu = sigma(arb(m))
-        if not (mu < kappa < self.bound):
-            raise Refused(f"at priors below {_probability(m)} kappa must lie between the prior and the bound.")
-        f = sigma(self.phi(logit(mu / kappa) + (self.agents - 1) * arb(m)))
-        if not f * f <= self.bound - kappa:
-            raise Refused(f"the inequality could not be shown for priors below {_probability(m)}.")
-
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """What is to be shown between two nodes, where kappa is linear in m: (2) for all t."""
-
-    phi: Phi
-    agents: int
-    bound: arb
-    left: Node
-    right: Node
-
-    def check(self, work: Work, depth: int = 0) -> None:
-        """Prove F < 0 for all t: both tails by monotony, in halves if need be; what is between by boxes."""
-        try:
-            ends = self.tail(-2.0), self.tail(2.0)
-        except Refused:
-            middle = 0.5 * (self.left[0] + self.right[0])
-            if depth == DEEPEST or not self.left[0] < middle < self.right[0]:
-                raise
-            node = (middle, self.kappa(arb(middle))[0])
-            replace(self, right=node).check(work, depth + 1)
-            replace(self, left=node).check(work, depth + 1)
+    def check(self, low: float, high: float, budget: Budget, halvings: int = HALVINGS) -> None:
+        """Prove it for all m in [low, high] and all t: the tails at once, in halves if need be, and the rest on boxes."""
+        left, right = (self.tail(hull(arb(low), arb(high)), sign, budget) for sign in (-1, 1))
+        if left and right:
+            self.check_box((low, high), (left, right), budget)
+        elif not halvings:
+            raise Refused(f"the inequality could not be shown near {_place((low, right or FAR[-1]))}.")
         else:
-            self.boxes(*ends, work)
+            middle = 0.5 * (low + high)
+            self.check(low, middle, budget, halvings - 1)
+            self.check(middle, high, budget, halvings - 1)
 
-    def boxes(self, low: float, high: float, work: Work) -> None:
-        """Prove F < 0 for all t in [low, high]."""
-        negative_on(((self.left[0], self.right[0]), (low, high)), self.value, self.gradient, _place, work)
-
-    def kappa(self, m: arb) -> tuple[arb, arb]:
-        """Return kappa and its slope in m."""
-        (m0, k0), (m1, k1) = self.left, self.right
-        slope = (k1 - k0) / (arb(m1) - arb(m0))
-        return k0 + slope * (m - m0), slope
+    def check_box(self, m: tuple[float, float], t: tuple[float, float], budget: Budget) -> None:
+        """Prove it for all m and t between these ends."""
+        negative_on((m, t), self.value, self.gradient, _place, budget)
 
     def value(self, m: arb, t: arb) -> arb:
         """F."""
-        g, f = sigma(t), sigma(self.phi(t + (self.agents - 1) * m))
+        return self._value(m, sigma(self.phi(t + (self.agents - 1) * m)), sigma(t))
+
+    def _value(self, m: arb, f: arb, g: arb) -> arb:
         return (f - g) * (f - g) - self.bound - self.kappa(m)[0] * (g * (1 + (-m).exp()) - 1)
 
     def gradient(self, m: arb, t: arb) -> tuple[arb, arb]:
@@ -228,25 +236,16 @@ class Segment:
         by_t = 2 * (f - g) * (df - dg) - kappa * dg * (1 + e)
         return by_m, by_t
 
-    def tail(self, t: float) -> float:
-        """Return some t beyond which F < 0 (below it if t < 0, else above), or raise `Refused`."""
-        while not self.negative_beyond(t):
-            t *= 1.25
-            if abs(t) > FARTHEST:
-                raise Refused(f"the inequality could not be shown at {_place((self.left[0], t))}, far out.")
-        return t
+    def tail(self, m: arb, sign: int, budget: Budget) -> float | None:
+        """Some t such that F < 0 beyond it, on the side of the sign; None if none is found."""
+        return next((sign * size for size in FAR if self.negative_beyond(m, sign * size, budget)), None)
 
-    def negative_beyond(self, t: float) -> bool:
-        """Whether F < 0 is plain for all g beyond sigma(t): f and g lie between 0 (or 1) and their extreme values there.
-
-        The last term of F is linear in each of kappa, g and 1/mu, so that it is largest where all are at an end.
-        """
-        (m0, k0), (m1, k1) = self.left, self.right
-        end, m = (arb(0), m1) if t < 0 else (arb(1), m0)
-        g, f = sigma(arb(t)), sigma(self.phi(t + (self.agents - 1) * arb(m)))
-        gap = abs(f - end).max(abs(g - end))
-        ends = product((k0, k1), (end, g), (1 + (-arb(m0)).exp(), 1 + (-arb(m1)).exp()))
-        return all(gap * gap - self.bound - kappa * (x * inverse - 1) < 0 for kappa, x, inverse in ends)
+    def negative_beyond(self, m: arb, t: float, budget: Budget) -> bool:
+        """Whether F < 0 for all posteriors beyond t: f and g lie between their values at t and their limit, 0 or 1."""
+        budget.spend(STEPS_OF_A_BOX)
+        limit = arb(int(t > 0))
+        f, g = sigma(self.phi(t + (self.agents - 1) * m)), sigma(arb(t))
+        return bool(self._value(m, hull(f, limit), hull(g, limit)) < 0)
 
 
 def _place(at: Sequence[float]) -> str:
@@ -254,40 +253,5 @@ def _place(at: Sequence[float]) -> str:
     return f"prior {_probability(at[0])} and posterior {_probability(at[1])}"
 
 
-def _probability(x: float) -> str:
-    """The probability with log-odds x, for people."""
-    with precision():
-        return f"{float(sigma(arb(x))):.6g}"
-
-
-# ---------------------------------------------------------------------------------------------- regret on one structure
-
-
-def regret_at(aggregator: Mapping[str, Any], structure: Mapping[str, Any]) -> arb:
-    """A ball that contains the regret of the rule on one structure {"prior": mu, "reports": [[low, high], ...]}.
-
-    Sum over the 2^n profiles x of Pr[x] (f(x) - g(x))^2. With q_i the chance of x_i, all but f is rational:
-    Pr[x, 1] = prod q_i x_i / mu^(n-1), Pr[x, 0] = prod q_i (1 - x_i) / (1 - mu)^(n-1), g = Pr[x, 1] / Pr[x].
-    """
-    mu = rational("prior", structure.get("prior"))
-    pairs = [[rational("a report", x) for x in pair] for pair in structure.get("reports", [])]
-    if len(pairs) > MOST_AGENTS:
-        raise Refused(f"a structure may have at most {MOST_AGENTS} agents; it has {len(pairs)}.")
-    if not (0 < mu < 1 and pairs and all(len(pair) == 2 and 0 <= pair[0] <= mu <= pair[1] <= 1 for pair in pairs)):
-        raise Refused(f"a structure needs pairs of reports with 0 <= low <= prior <= high <= 1; it is {structure!r}.")
-    signals = [
-        ((low, (high - mu) / (high - low)), (high, (mu - low) / (high - low))) if low < high else ((mu, Fraction(1)),)
-        for low, high in pairs
-    ]
-    total, n = arb(0), len(pairs)
-    with precision():
-        phi = read_phi(aggregator)
-        for profile in product(*signals):
-            chance = prod(q for _, q in profile)
-            yes, no = (prod((p(x) for x, _ in profile), start=Fraction(1)) for p in (Fraction, lambda x: 1 - x))
-            with_1, with_0 = chance * yes / mu ** (n - 1), chance * no / (1 - mu) ** (n - 1)
-            if with_0 + with_1 > 0:
-                f = arb(1 if no == 0 else 0) if yes * no == 0 else sigma(phi(ball(yes / no).log()))
-                gap = f - ball(with_1 / (with_0 + with_1))
-                total += ball(with_0 + with_1) * gap * gap
-    return total
+def _probability(z: float) -> str:
+    return f"{float(sigma(arb(z))):.6g}"

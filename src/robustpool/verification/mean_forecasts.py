@@ -3,260 +3,229 @@
 With p = (x_1 + x_2)/2 and r = 1 - p a function f = h(p) has f_1 = f_2 = h'(p)/2 and f_11 = f_22 = h''(p)/4. Both functions h here
 grow from 0 to 1, and h(r) = 1 - h(p). With Q = 4 p r:
 
-    karmarkar    h = u/(u + v),  u = (2p)^a, v = (2r)^a, S = u + v
-                 h' = 4 a Q^(a-1)/S^2,  h'' = 16 a Q^(a-2) (a (v - u) - (r - p) S)/S^3
-    beta-pool    h = I_p(a, a) = Q^a/(a K) sum_n c_n p^n,  c_n = (2a)_n/(a+1)_n,  K = 4^a B(a, a)
-                 h' = 4 Q^(a-1)/K,  h'' = 16 (a-1) Q^(a-2) (r - p)/K
+    karmarkar    h = u/S,  h' = 4 a Q^(a-1)/S^2,  h'' = 16 a Q^(a-2)/S^2 (a (1 - 2h) - (1 - 2p)),
+                 u = (2p)^a,  S = (2p)^a + (2r)^a
+    beta-pool    h = Q^a/(a K) sum_n c_n p^n,  h' = 4 Q^(a-1)/K,  h'' = 16 (a-1) Q^(a-2)/K (1 - 2p),
+                 c_n = (2a)_n/(a+1)_n,  K = 4^a B(a, a)
 
-Q and S grow, or fall, on either side of p = 1/2, so that their ranges follow from the ends and the middle.
-
-The geometric mean f = sqrt(X) has no derivatives where X = 0, but X (1-f)^2 = X - 2 X^(3/2) + X^2 and Y f^2 = XY bend little
-there. As a function of x = x_1 the first contains phi = x^(3/2), and phi'' = (3/4) x^(-1/2) falls. Between l and h, phi lies below its
-chord by (x-l)(h-x) phi[l, x, h], where the divided difference is at most phi[0, x-l, h-l] = 1/(sqrt(h-l) + sqrt(x-l)), because
-phi'' falls. So phi bends no more than if phi'' were min((3/4)/sqrt(l), 2/sqrt(h-l)) throughout.
+Each power, S and h' are monotone in m = min(p, r), so that their ranges on a box follow from the ends of m. There they are
+computed by Arb, once for each double, and rounded outward. docs/derivations/functions-of-the-mean.md derives all of it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_poly
 
-from .balls import ball, precision, sigma
+from .balls import PRECISION, ball, precision
 from .dual import Bends, Enclosure
 from .intervals import Interval, down, up
-from .mixtures import masses, rational, read_mixture
-from .powers import horner, power, root
-from .refusal import Refused
+from .reading import Budget, Refused, Schema, exactly, quoted, rational, word
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from .intervals import Floats
 
 ONE = Interval(1.0)
-MEAN_KINDS = ("karmarkar", "beta-pool", "geometric-mean")
 LEAST, MOST = Fraction(1, 20), Fraction(200)  # of the exponent a: beyond, f is next to a jump, at the ends or at 1/2
-LARGEST = Fraction(51, 100)  # p, where the series is summed
+MOST_POINTS = 2**14  # that are remembered, which takes ten megabytes
+STEPS_OF_A_POINT = 50  # of the budget; 26 to 67 microseconds were measured
 
 
-class OfMean(ABC):
-    """f = h(p) with p = (x_1 + x_2)/2, where h grows."""
+class OneForAll:
+    """One formula for all reports, which treats both agents alike."""
 
-    resolution = 1
-
-    def __init__(self, a: Fraction) -> None:
-        """Take the exponent."""
-        if not LEAST <= a <= MOST:
-            raise Refused(f"the exponent a must lie between {float(LEAST):g} and {float(MOST):g}; it is {float(a):g}.")
-        self.a, self.factor = a, Interval.of(a)
+    resolution, exchangeable = 1, True
 
     def holds(self, y1: Interval, y2: Interval) -> NDArray[np.bool_]:
         """Everywhere."""
         return np.ones(np.broadcast(y1.lo, y2.lo).shape, dtype=bool)
 
+
+class OfMean(OneForAll, ABC):
+    """f = h(p) with p = (x_1 + x_2)/2, where h grows and h(1 - p) = 1 - h(p)."""
+
+    mirrored = True
+    rule: str
+
+    def __init__(self, a: Fraction, text: str, budget: Budget | None = None) -> None:
+        """Take the exponent, how it is written, and the budget for points that are not remembered; None: no limit."""
+        self.formula = f"f = {self.rule} with p the mean of the two reports and a = {text}"
+        self.a, self.budget = a, budget or Budget(inf)
+        self.ends = lru_cache(MOST_POINTS)(self._ends)
+
+    @abstractmethod
+    def parts(self, m: arb) -> tuple[arb, ...]:
+        """h, h' and what else h'' needs, at 0 <= m <= 1/2: each monotone, and none negative."""
+
+    @abstractmethod
+    def second(self, parts: list[Interval], f: Interval, tilt: Interval) -> Interval:
+        """h'' from the last of these parts, from f and from 1 - 2p."""
+
+    def _ends(self, m: float) -> list[tuple[float, float]]:
+        self.budget.spend(STEPS_OF_A_POINT)
+        with precision():
+            return [(float(part.lower()), float(part.upper())) for part in self.parts(arb(m))]
+
+    def on(self, m: Interval) -> list[Interval]:
+        """The parts on intervals, from their ends; a part that is infinite there, or unknown, is only not negative."""
+        points, place = np.unique(np.stack((m.lo, m.hi)), return_inverse=True)
+        lo, hi = np.moveaxis(np.array([self.ends(point) for point in points.tolist()]), -1, 0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lo, hi = np.fmax(down(lo), 0.0), np.fmin(up(hi), np.inf)  # where a number is none, the other
+        place = place.reshape(2, *m.lo.shape)
+        return [Interval(low[place].min(axis=0), high[place].max(axis=0)) for low, high in zip(lo.T, hi.T, strict=True)]
+
     def at(self, y1: Floats, y2: Floats, cell: NDArray[np.int64]) -> Interval:  # noqa: ARG002
-        """h(p) for p <= 1/2, and 1 - h(r) beyond; either where rounding hides which."""
-        mean = Mean.of(y1, y2)
-        p, r = mean.p, mean.r
-        small = Interval(np.minimum(p.lo, r.lo), np.minimum(p.hi, r.hi))
-        large = Interval(np.maximum(p.lo, r.lo), np.maximum(p.hi, r.hi))
-        part = self.lower_half(small, large).within(0.0, 1.0)
-        rest = ONE - part
-        both = _join(part, rest)
-        below, above = p.hi < 0.5, p.lo > 0.5
-        return Interval(
-            np.where(below, part.lo, np.where(above, rest.lo, both.lo)),
-            np.where(below, part.hi, np.where(above, rest.hi, both.hi)),
-        ).within(0.0, 1.0)
+        """h(m) for p < 1/2, 1 - h(m) for p > 1/2; either where rounding hides which."""
+        part = self.on(smaller(Interval(y1), Interval(y2)))[0]
+        rest, total = ONE - part, y1 + y2
+        return Interval(np.where(total > 1, rest.lo, part.lo), np.where(total < 1, part.hi, rest.hi)).within(0.0, 1.0)
 
     def over(self, y1: Interval, y2: Interval, cell: NDArray[np.int64], corners: Interval) -> Enclosure:  # noqa: ARG002
         """f between its corners, as it grows with both reports; its derivatives from their parts."""
-        first, second = self.derivatives(Mean.of(y1.lo, y2.lo), Mean.of(y1.hi, y2.hi))
-        first, second = first.scaled(0.5), second.scaled(0.25)
-        return Enclosure(corners.hull(), (first, first), (second, second))
+        f, (_, slope, *parts) = corners.hull(), self.on(smaller(y1, y2))
+        first, second = slope.scaled(0.5), self.second(parts, f, ONE - (y1 + y2)).scaled(0.25)
+        return Enclosure(f, (first, first), (second, second))
 
-    @abstractmethod
-    def lower_half(self, p: Interval, r: Interval) -> Interval:
-        """h at points p <= 1/2, and r = 1 - p."""
-
-    @abstractmethod
-    def derivatives(self, low: Mean, high: Mean) -> tuple[Interval, Interval]:
-        """h' and h'' between two points."""
-
-
-@dataclass(frozen=True)
-class Mean:
-    """p and r = 1 - p at points."""
-
-    p: Interval
-    r: Interval
-
-    @classmethod
-    def of(cls, y1: Floats, y2: Floats) -> Mean:
-        """The mean of two reports."""
-        x1, x2 = Interval(y1), Interval(y2)
-        return cls((x1 + x2).scaled(0.5).within(0.0, 1.0), ((ONE - x1) + (ONE - x2)).scaled(0.5).within(0.0, 1.0))
-
-    def q(self) -> Interval:
-        """Q = 4 p r."""
-        return (self.p * self.r).scaled(4.0).within(0.0, 1.0)
+    def forecast(self, profile: tuple[Fraction, ...]) -> Fraction | arb:
+        """f at two rational reports."""
+        p = sum(profile, Fraction(0)) / 2
+        if p in (0, Fraction(1, 2), 1):
+            return p
+        with precision():
+            h = self.parts(ball(min(p, 1 - p)))[0]
+            return h if 2 * p < 1 else 1 - h
 
 
-def _between(low: Mean, high: Mean, ends: tuple[Interval, Interval], middle: float) -> Interval:
-    """The range of what is monotone on either side of p = 1/2, from its values at both ends and in the middle."""
-    inside = (low.p.lo <= 0.5) & (high.p.hi >= 0.5)
-    found = _join(*ends)
-    return Interval(
-        np.where(inside, np.minimum(found.lo, middle), found.lo),
-        np.where(inside, np.maximum(found.hi, middle), found.hi),
-    )
+def smaller(y1: Interval, y2: Interval) -> Interval:
+    """m = min(p, 1 - p) on boxes: from two corners, and up to 1/2 where p may be 1/2.
 
-
-def _join(x: Interval, y: Interval) -> Interval:
-    return Interval(np.minimum(x.lo, y.lo), np.maximum(x.hi, y.hi))
+    A corner's m is off by at most (1 + 2^-53)^2 - 1 of its size, as it is a sum of two positive numbers, each rounded once,
+    and rounded again. One move outward covers that. Where p is 1/2 or beyond, the rounded sum is at least 1.
+    """
+    low, high = (np.minimum(z1 + z2, (1 - z1) + (1 - z2)) / 2 for z1, z2 in ((y1.lo, y2.lo), (y1.hi, y2.hi)))
+    middle = (y1.lo + y2.lo <= 1) & (y1.hi + y2.hi >= 1)
+    return Interval(down(np.minimum(low, high)), np.where(middle, 0.5, up(np.maximum(low, high)))).within(0.0, 0.5)
 
 
 class Karmarkar(OfMean):
     """h = p^a/(p^a + r^a)."""
 
-    def lower_half(self, p: Interval, r: Interval) -> Interval:
-        """w/(1 + w) with w = (p/r)^a."""
-        odds = power((p / r).within(0.0, 1.1), self.a)
-        return odds / (ONE + odds)
+    rule = "p^a/(p^a + (1-p)^a)"
 
-    def derivatives(self, low: Mean, high: Mean) -> tuple[Interval, Interval]:
-        """See the formulas above."""
-        a, ends = self.factor, []
-        for mean in (low, high):
-            u, v = (power(x.scaled(2.0), self.a) for x in (mean.p, mean.r))
-            ends.append((u + v, v - u))
-        total = _between(low, high, (ends[0][0], ends[1][0]), 2.0)
-        gap = _join(ends[0][1], ends[1][1])  # v - u falls
-        tilt = _join(low.r - low.p, high.r - high.p)
-        q = _between(low, high, (low.q(), high.q()), 1.0)
-        square = total.squared()
-        first = (a * power(q, self.a - 1)).scaled(4.0) / square
-        second = (a * power(q, self.a - 2) * (a * gap - tilt * total)).scaled(16.0) / (square * total)
-        return first, second
+    def parts(self, m: arb) -> tuple[arb, ...]:
+        """h, h', 16 a Q^(a-2) and S^2."""
+        a, r = ball(self.a), 1 - m
+        u, q = (2 * m) ** a, 4 * m * r
+        s = u + (2 * r) ** a
+        return u / s, 4 * a * q ** ball(self.a - 1) / (s * s), 16 * a * q ** ball(self.a - 2), s * s
+
+    def second(self, parts: list[Interval], f: Interval, tilt: Interval) -> Interval:
+        """16 a Q^(a-2) (a (1 - 2f) - (1 - 2p))/S^2."""
+        return parts[0] * (Interval.of(self.a) * (ONE - f.scaled(2.0)) - tilt) / parts[1]
 
 
 class BetaPool(OfMean):
-    """h = I_p(a, a)."""
+    """h = I_p(a, a), the integral of (pr)^(a-1)/B(a, a)."""
 
-    def __init__(self, a: Fraction) -> None:
-        """Take the exponent; compute K and as many coefficients as the series needs for p <= 0.51."""
-        super().__init__(a)
-        self.k = scale(a)
-        self.coefficients, self.error = series(a)
+    rule = "I_p(a, a), the regularised incomplete beta function,"
 
-    def lower_half(self, p: Interval, r: Interval) -> Interval:
-        """Q^a/(a K) times the sum."""
-        total = Interval(
-            horner(self.coefficients, p.lo) * (1 - self.error), horner(self.coefficients, p.hi) * (1 + self.error)
-        )
-        return power(Mean(p, r).q(), self.a) * total / (self.factor * self.k)
+    def __init__(self, a: Fraction, text: str, budget: Budget | None = None) -> None:
+        """Compute K and the series."""
+        super().__init__(a, text, budget)
+        with precision():
+            x = ball(a)
+            self.k, self.series = arb(4) ** x * x.gamma() * x.gamma() / (2 * x).gamma(), series(x)
 
-    def derivatives(self, low: Mean, high: Mean) -> tuple[Interval, Interval]:
-        """See the formulas above."""
-        q = _between(low, high, (low.q(), high.q()), 1.0)
-        tilt = _join(low.r - low.p, high.r - high.p)
-        first = power(q, self.a - 1).scaled(4.0) / self.k
-        second = (Interval.of(self.a - 1) * power(q, self.a - 2) * tilt).scaled(16.0) / self.k
-        return first, second
+    def parts(self, m: arb) -> tuple[arb, ...]:
+        """h, h' and 16 Q^(a-2)/K."""
+        a, q = ball(self.a), 4 * m * (1 - m)
+        h = q**a * self.series(m) / (a * self.k)
+        return h, 4 * q ** ball(self.a - 1) / self.k, 16 * q ** ball(self.a - 2) / self.k
+
+    def second(self, parts: list[Interval], f: Interval, tilt: Interval) -> Interval:  # noqa: ARG002
+        """16 (a-1) Q^(a-2)/K (1 - 2p)."""
+        return Interval.of(self.a - 1) * parts[0] * tilt
 
 
-def scale(a: Fraction) -> Interval:
-    """K = 4^a B(a, a) = 4^a Gamma(a)^2/Gamma(2a)."""
-    with precision():
-        x = ball(a)
-        k = ((arb(4).log() * x) + 2 * x.lgamma() - (2 * x).lgamma()).exp()
-        return Interval(down(np.asarray(float(k.lower()))), up(np.asarray(float(k.upper()))))
+def series(a: arb) -> arb_poly:
+    """sum_n c_n p^n for 0 <= p <= 1/2; the last coefficient is a ball, which holds the rest of the sum.
 
-
-def series(a: Fraction) -> tuple[list[float], float]:
-    """c_n = (2a)_n/(a+1)_n for n < N, and the relative error of the sum for 0 <= p <= 0.51.
-
-    From n on, c_(n+1)/c_n is at most m = max(1, (2a+n)/(a+1+n)), so that what is left out is at most c_N p^N/(1 - m p); the
-    sum is at least c_0 = 1. A coefficient is rounded once, and each of N steps has two operations.
+    c_(n+1)/c_n = (2a+n)/(a+1+n) tends to 1 from one side. So from N on it is at most M = max(1, (2a+N)/(a+1+N)) < 2, and what
+    is left, c_N p^N + ..., lies between 0 and c_N p^N/(1 - M/2).
     """
-    c, n = Fraction(1), 0
-    found: list[float] = []
+    terms, n = [arb(1)], 0
     while True:
         ratio = (2 * a + n) / (a + 1 + n)
-        spare = 1 - LARGEST * max(Fraction(1), ratio)
-        if spare > 0 and c * LARGEST**n / spare < Fraction(1, 2**54):
-            return found, (2 * n + 8) * 2.0**-53
-        found.append(float(c))
-        c, n = c * ratio, n + 1
+        rest = terms[n] / (1 - ratio.max(arb(1)) / 2)
+        if rest < arb(2) ** (n - PRECISION):
+            return arb_poly([*terms[:n], rest.union(arb(0))])
+        terms.append(terms[n] * ratio)
+        n += 1
 
 
-class GeometricMean:
+class GeometricMean(OneForAll):
     """f = sqrt(x_1 x_2)."""
 
-    resolution = 1
-
-    def holds(self, y1: Interval, y2: Interval) -> NDArray[np.bool_]:
-        """Everywhere."""
-        return np.ones(np.broadcast(y1.lo, y2.lo).shape, dtype=bool)
+    mirrored = False
+    formula = "f = sqrt(x_1 x_2) with x_1 and x_2 the two reports"
 
     def at(self, y1: Floats, y2: Floats, cell: NDArray[np.int64]) -> Interval:  # noqa: ARG002
         """f at points."""
         return root(Interval(y1) * Interval(y2))
 
     def over(self, y1: Interval, y2: Interval, cell: NDArray[np.int64], corners: Interval) -> Enclosure:  # noqa: ARG002
-        """f between its corners; in place of derivatives how X (1-f)^2 and Y f^2 bend:
+        """f between its corners; in place of derivatives how X (1-f)^2 = X - 2 X^(3/2) + X^2 and Y f^2 = XY bend:
 
-        -(X - 2 X^(3/2) + X^2)_11 = 2 x_2 (sqrt(x_2) phi'' - x_2) and -(XY)_11 = 2 x_2 (1-x_2).
+        -(X - 2 X^(3/2) + X^2)_11 = 2 x_2 (sqrt(x_2) phi'' - x_2) with phi = x_1^(3/2), and -(XY)_11 = 2 x_2 (1-x_2).
+        Between l and h phi bends no more than if phi'' were min((3/4)/sqrt(l), 2/sqrt(h-l)).
         """
         bends = []
         for own, x in ((y1, y2), (y2, y1)):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                inside = (Interval(0.75) / root(Interval(own.lo))).hi
-                across = (Interval(2.0) / root(Interval(down(own.hi - own.lo)))).hi
+            inside = (Interval(0.75) / root(Interval(own.lo))).hi
+            across = (Interval(2.0) / root(Interval(down(own.hi - own.lo)))).hi
             phi = Interval(0.0, np.minimum(inside, across))
             yes = (x * (root(x) * phi - x)).scaled(2.0).hi
             bends.append(Bends(yes, (x * (ONE - x)).scaled(2.0).hi))
         return Enclosure(corners.hull(), None, None, (bends[0], bends[1]))
 
+    def forecast(self, profile: tuple[Fraction, ...]) -> Fraction | arb:
+        """f at two rational reports."""
+        product = profile[0] * profile[1]
+        with precision():
+            return product if product in (0, 1) else ball(product).sqrt()
 
-def read_mean_forecast(aggregator: dict[str, Any]) -> OfMean | GeometricMean:
-    """The aggregator {"kind", "a"} of a certificate."""
-    if aggregator["kind"] == "geometric-mean":
+
+def root(x: Interval) -> Interval:
+    """The square root of x >= 0, which IEEE rounds correctly."""
+    return Interval(np.maximum(down(np.sqrt(np.maximum(x.lo, 0.0))), 0.0), up(np.sqrt(np.maximum(x.hi, 0.0))))
+
+
+def exponent(value: Any, where: str) -> tuple[Fraction, str]:
+    """A schema for the exponent: what it is, and how the file writes it."""
+    a = rational(value, where)
+    if not LEAST <= a <= MOST:
+        raise Refused(f"{where} must lie between {float(LEAST):g} and {float(MOST):g}; it is {quoted(value)}.")
+    return a, exactly(value, where)
+
+
+MEAN_SCHEMAS: dict[str, Schema] = {
+    **{kind: {"kind": word(kind), "a": exponent} for kind in ("karmarkar", "beta-pool")},
+    "geometric-mean": {"kind": word("geometric-mean")},
+}
+
+
+def read_mean_forecast(data: dict[str, Any], budget: Budget | None = None) -> Karmarkar | BetaPool | GeometricMean:
+    """The aggregator of a certificate, as its schema read it."""
+    if data["kind"] == "geometric-mean":
         return GeometricMean()
-    a = rational(aggregator.get("a"), "aggregator.a")
-    return Karmarkar(a) if aggregator["kind"] == "karmarkar" else BetaPool(a)
-
-
-def forecast_ball(aggregator: dict[str, Any], profile: tuple[Fraction, ...]) -> arb:
-    """A ball that contains the forecast at two rational reports, not 0 and 1."""
-    x1, x2 = profile
-    if aggregator["kind"] == "geometric-mean":
-        return ball(x1 * x2).sqrt()
-    a, p = ball(rational(aggregator.get("a"), "aggregator.a")), (x1 + x2) / 2
-    if p in (0, 1):
-        return ball(p)
-    if aggregator["kind"] == "karmarkar":
-        return sigma(a * ball(p / (1 - p)).log())
-    return ball(p).beta_lower(a, a, regularized=1)
-
-
-def regret_ball(aggregator: dict[str, Any], mixture: Any, prior_range: Any, where: str = "mixture") -> arb:
-    """A ball that contains the expected regret under a mixture of structures: all but the forecasts is rational.
-
-    sum_theta w_theta sum_x Pr_theta[x] (f(x) - g_theta(x))^2 with g = Pr[x,1]/Pr[x].
-    """
-    read_mean_forecast(aggregator)  # refuses what is not well formed
-    with precision():
-        total = arb(0)
-        for structure in read_mixture(mixture, 2, prior_range, where):
-            for profile, (m0, m1) in masses(structure).items():
-                gap = forecast_ball(aggregator, profile) - ball(m1 / (m0 + m1))
-                total += ball(structure.weight * (m0 + m1)) * gap * gap
-        return total
+    a, text = data["a"]
+    return Karmarkar(a, text, budget) if data["kind"] == "karmarkar" else BetaPool(a, text, budget)

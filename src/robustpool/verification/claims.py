@@ -1,0 +1,68 @@
+"""What a certificate proves, in sentences made of checked content only: no label, no name, no text of the file's maker."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .finite import COMPUTED
+from .forecasts import table_hash
+from .reading import exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOUNS = {
+    "additive": "worst-case regret",
+    "absolute": "worst-case expected loss",
+    "ratio": "worst-case ratio of the expected loss to the omniscient one",
+}
+
+
+def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
+    """The claims of a certificate whose content was checked; ``formula`` is that of the aggregator of independent agents."""
+    if formula is None:
+        over, who = _finite(data["family"]), f"the table of forecasts with the hash {table_hash(data['aggregator'])}"
+        anyone = "function of the reports"
+    else:
+        over, who, anyone = _independent(data["family"]), f"the rule {formula},", "aggregator of the reports"
+    what, sentences = NOUNS[data["paradigm"]], []
+    lower, upper = (repr(float(data[name]["bound"])) if name in data else None for name in ("lower", "upper"))
+    if lower and upper:
+        sentences.append(f"the {what} of {who} lies between {lower} and {upper}")
+    elif lower or upper:
+        sentences.append(f"the {what} of {who} is at {'least' if lower else 'most'} {lower or upper}")
+    if "value" in data:
+        sentences.append(f"no {anyone}, randomised or not, has a {what} below {float(data['value']['bound'])!r}")
+    return [f"Square loss, {over}: {sentence}." for sentence in sentences]
+
+
+def arithmetic(data: Mapping[str, Any]) -> str:
+    """In which arithmetic the claims of a certificate are checked."""
+    kind = data["aggregator"]["kind"]
+    if kind == "table":
+        return "exact rationals"
+    if kind == "log-odds":
+        return "ball arithmetic (Arb); the mixture of the value in exact rationals"
+    text = "interval arithmetic on doubles, rounded outward; tails and mixtures in exact rationals"
+    return text if kind in ("grid", "prior-estimate") else f"{text}; the rule's own function in ball arithmetic (Arb)"
+
+
+def _independent(family: Mapping[str, Any]) -> str:
+    low, high = (exactly(end, "family.prior_range") for end in family["prior_range"])
+    agents = (
+        "one agent"
+        if family["agents"] == 1
+        else f"{family['agents']} agents whose signals are independent given the state"
+    )
+    priors = "any prior" if [*map(Fraction, (low, high))] == [0, 1] else f"a prior from {low} to {high}"
+    return f"two states, all structures of {agents}, with {priors}"
+
+
+def _finite(family: Mapping[str, Any]) -> str:
+    states, agents, structures = (len(family[name]) for name in ("states", "agents", "structures"))
+    said = f"{COMPUTED[family['report']]}, compared exactly" if family["report"] in COMPUTED else "listed in this file"
+    return (
+        f"the {structures} structure{'s' * (structures > 1)} in this file ({states} states, "
+        f"{agents} agent{'s' * (agents > 1)}, reports: {said})"
+    )
