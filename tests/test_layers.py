@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 GROUPS = (
-    "errors __version__ | checks numerics files html wording verification | structures aggregators | game planning | solvers certificates | artefact forecasts tables explanation"
+    "errors referee __version__ | checks numerics files html wording verification | structures aggregators | game planning | solvers certificates | artefact forecasts tables explanation"
     " | estimator evaluation | plots | report | reproduction | web cli | __main__ __init__"
 )
 LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}

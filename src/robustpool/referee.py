@@ -123,11 +123,11 @@ def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any) -> N
     for side, (phi, first, last) in sides.items():
         logits, kappas = ([float(arb(number(x))) for x in witness[side][key][:NODES]] for key in ("logits", "kappas"))
         require(sorted({*logits}) == logits and len(kappas) == len(logits) > 1, "The nodes are not in order.")
-        m, kappa, mu, top = arb(logits[0]), arb(kappas[0]), sigma(arb(logits[0])), sigma(arb(logits[-1]))
-        # Priors from 0 to mu, same kappa. If f <= g, (f - g)^2 <= g <= kappa g/mu; if g >= mu/kappa, (f - g)^2 <= 1 <=
-        # kappa g/mu; both are enough as kappa <= B. Else (f - g)^2 <= f^2, largest at the largest mu and g = mu/kappa.
-        f = forecast(phi, (mu / (kappa - mu)).log() + (n - 1) * m)[0]
-        starts = mu <= arb(first) if first > 0 else mu < kappa < B and f * f <= B - kappa
+        mu, kappa, top = sigma(arb(logits[0])), arb(kappas[0]), sigma(arb(logits[-1]))
+        # Priors nu < mu inherit kappa >= mu from the first node, where (1) at g = 0 says kappa <= B. At the same g the
+        # forecast is e <= f. If e >= g, (e - g)^2 <= (f - g)^2 <= B + kappa (g/mu - 1) <= B + kappa (g/nu - 1). If
+        # e < g, (e - g)^2 <= g <= kappa g/nu <= B + kappa (g/nu - 1).
+        starts = mu <= arb(first) if first > 0 else mu <= kappa
         require(starts and top >= arb(last), "The slopes do not cover the range of the priors from end to end.")
         for m0, m1, k0, k1 in zip(logits[:-1], logits[1:], kappas[:-1], kappas[1:], strict=True):
             d = (arb(k1) - k0) / (arb(m1) - m0)
