@@ -58,7 +58,7 @@ def line(B: arb, kappa: Any, m: arb, g: arb) -> tuple[arb, arb, arb]:
 
 
 def prove(n: int, B: arb, pieces: list[Any], known: tuple[float, ...] = (1, 0, 1, 0)) -> None:
-    """F < 0 on all pieces (rule, kappa, m from, m to, t from) outside a known rectangle (m from, m to, t from, t to)."""
+    """F < 0 on all pieces (rule, kappa, m from, m to, t from) outside a known box (m from, m to, t from, t to)."""
     boxes, stack = 0, [(*p[:4], *t) for p in pieces for t in ((p[4], -8.0), (-8.0, 8.0), (8.0, inf))]
     while stack:
         rule, kappa, m0, m1, t0, t1 = stack.pop()
@@ -91,8 +91,8 @@ def theorem(rule: Rule, n: int, bound: fmpq) -> None:
     Small g: if f <= g, H <= mu g. Else H <= e^(2 Phi) mu/g; its logarithm has the derivatives 2 Phi' + 1 - mu > 0 in m
     and, as Phi' >= 1/2, 2 Phi' - 1 + g > 0 in t. So the corner with the largest mu and g is the worst.
     Contact: mu = (3 - sqrt 5)/4 has mu^2 - 3/2 mu + 1/4 = 0. At g = 1 - mu: s = 0, f = 1/2, f' = 1/8, d = g - f = 1/2 -
-    mu, d^2 = mu/2, H = mu^2/(2 (1 - mu)) = V, and log H = log mu - log g + 2 log d has the derivatives 1 - mu - 2 f'/d =
-    0 in m and g - 1 + 2 (g (1 - g) - f')/d = 0 in t. If the Hessian of log H is negative definite around it, H <= V."""
+    mu, d^2 = mu/2, H = mu^2/(2 (1 - mu)) = V, and log H = log mu - log g + 2 log d has the derivatives 1 - mu - 2 f'/d
+    = 0 in m and g - 1 + 2 (g (1 - g) - f')/d = 0 in t. Where the Hessian of log H is negative definite, H <= V."""
     fits = n == 2 and (rule[0], *rule[2:]) == (fmpq(1, 2), fmpq(4), fmpq(0)) and fmpq(2, 25) <= rule[1] <= number(0.9)
     require(fits, "The theorem is for two agents, a = 1/2, k = 4 and b from 0.08 to 0.9.")
     require(bound > 0 and (8 * bound + 11) ** 2 >= 125, "The upper bound is less than (5 sqrt 5 - 11)/8.")
@@ -123,11 +123,11 @@ def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any) -> N
     for side, (phi, first, last) in sides.items():
         logits, kappas = ([float(arb(number(x))) for x in witness[side][key][:NODES]] for key in ("logits", "kappas"))
         require(sorted({*logits}) == logits and len(kappas) == len(logits) > 1, "The nodes are not in order.")
-        m, kappa, mu, top = arb(logits[0]), arb(kappas[0]), sigma(arb(logits[0])), sigma(arb(logits[-1]))
-        # Priors from 0 to mu, same kappa. If f <= g, (f - g)^2 <= g <= kappa g/mu; if g >= mu/kappa, (f - g)^2 <= 1 <=
-        # kappa g/mu; both are enough as kappa <= B. Else (f - g)^2 <= f^2, largest at the largest mu and g = mu/kappa.
-        f = forecast(phi, (mu / (kappa - mu)).log() + (n - 1) * m)[0]
-        starts = mu <= arb(first) if first > 0 else mu < kappa < B and f * f <= B - kappa
+        mu, kappa, top = sigma(arb(logits[0])), arb(kappas[0]), sigma(arb(logits[-1]))
+        # Priors nu < mu inherit kappa >= mu from the first node, where (1) at g = 0 says kappa <= B. At the same g the
+        # forecast is e <= f. If e >= g, (e - g)^2 <= (f - g)^2 <= B + kappa (g/mu - 1) <= B + kappa (g/nu - 1). If
+        # e < g, (e - g)^2 <= g <= kappa g/nu <= B + kappa (g/nu - 1).
+        starts = mu <= arb(first) if first > 0 else mu <= kappa
         require(starts and top >= arb(last), "The slopes do not cover the range of the priors from end to end.")
         for m0, m1, k0, k1 in zip(logits[:-1], logits[1:], kappas[:-1], kappas[1:], strict=True):
             d = (arb(k1) - k0) / (arb(m1) - m0)
