@@ -35,7 +35,7 @@ RANGE: Final = (Fraction(2, 25), Fraction(9, 10))
 
 START: Final = -3.8  # logit of the prior 0.0219
 CUT: Final = -1.1  # logit of the prior 0.2497
-FAR: Final = (-12.0, 8.0)  # the boxes end here
+FAR: Final = (-8.0, 8.0)  # the boxes end here
 CONTACT: Final = (1.40625, 1.484375)  # t and -m on the square around the contact, where both are 1.4436
 CELLS: Final = 8  # on a side of the square
 STEPS_OF_A_CELL: Final = 150  # of the budget; 110 microseconds were measured
