@@ -6,7 +6,6 @@ refused because something is not covered.
 
 from __future__ import annotations
 
-import copy
 from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
@@ -143,10 +142,10 @@ def test_priors_of_an_interval_lie_strictly_between_0_and_1() -> None:
 
 
 def test_a_tail_proves_its_bound_and_nothing_below() -> None:
-    """mu + (C_0 + 2 C_2 mu + C_1 mu^2)/(1 - mu) at mu = 1/4: 1/4 + (1 + 1 + 1/2)/(3/4) = 43/12."""
-    constants = (1.0, 2.0, 8.0)
-    assert tail_bound(0.25, constants) == Fraction(43, 12)
-    least = next(x for x in (43 / 12, up(43 / 12)) if Fraction(x) >= Fraction(43, 12))
+    """mu + (C_0 + 2 C_2 mu + C_1 mu^2)/(1 - mu) at mu = 1/4: 1/4 + (1 + 5/4 + 1/2)/(3/4) = 47/12, above the double."""
+    constants = (1.0, 2.5, 8.0)
+    assert tail_bound(0.25, constants) == Fraction(47, 12) > Fraction(47 / 12)
+    least = up(47 / 12)
     check([], (0, 0.25), bound=least, low=tail(0.25, constants))
     refuse("does not prove the bound at its prior 0.25", [], (0, 0.25), bound=down(least), low=tail(0.25, constants))
     check([], (0.75, 1), bound=least, high=tail(0.25, constants))
@@ -195,11 +194,12 @@ def test_the_knots_include_those_of_the_table() -> None:
 def test_each_agent_has_its_slopes_where_they_cannot_be_exchanged() -> None:
     table = {"kind": "grid", "values": [[0.0, 0.5], [up(0.5), 1.0]]}
     refuse("slopes", [flat(0.3, 0.4)], (0.3, 0.4), aggregator=table)
-    both = {**flat(0.3, 0.4), "slopes": [[[0.0, 0.0], [0.0, 0.0]]] * 2}
+    both = {**flat(0.3, 0.4), "slopes": np.zeros((2, 2, 2)).tolist()}
     check([both], (0.3, 0.4), aggregator=table)
-    steep = copy.deepcopy(both)
-    steep["slopes"][0][0] = steep["slopes"][0][1] = [0.0, 100.0]  # where the first one says 1 and the second one 0
-    refuse("do not prove the bound", [steep], (0.3, 0.4), aggregator=table)
+    for agent in (0, 1):
+        slopes = np.zeros((2, 2, 2))
+        slopes[agent, :, 1] = 100.0  # fails where this one says 1 and the other one 0
+        refuse("do not prove the bound", [{**both, "slopes": slopes.tolist()}], (0.3, 0.4), aggregator=table)
     for wrong in ([[[0.0, 0.0], [0.0, 0.0]]], [[[0.0, 0.0]]] * 2, [[[0.0], [0.0]]] * 2):
         refuse("slopes do not fit the knots", [{**both, "slopes": wrong}], (0.3, 0.4), aggregator=table)
 
@@ -208,9 +208,8 @@ def test_each_agent_has_its_slopes_where_they_cannot_be_exchanged() -> None:
 
 
 def split(at: float, *, knots: tuple[float, ...] = (0.0, 0.5, 1.0), end: str = "low") -> dict[str, Any]:
-    slopes = [[[0.0] * len(knots)] * 2] * 2
-    part = {"knots": list(knots), "slopes": slopes}
-    return {"priors": [0.3, 0.35], "end": end, "at": at, "parts": [copy.deepcopy(part), copy.deepcopy(part)]}
+    parts = [{"knots": list(knots), "slopes": np.zeros((2, 2, len(knots))).tolist()} for _ in range(2)]
+    return {"priors": [0.3, 0.35], "end": end, "at": at, "parts": parts}
 
 
 def test_a_split_covers_both_its_parts() -> None:

@@ -71,6 +71,7 @@ def test_intervals_are_sharp() -> None:
     assert float(Interval(-1.0, 2.0).squared().lo) == 0.0
     assert float(Interval(-1.0, 2.0).squared().hi) == pytest.approx(4)
     assert float(Interval(-3.0, -2.0).squared().lo) == pytest.approx(4)
+    assert float(Interval(-0.5, 0.25).squared().lo) == 0.0
     assert (float(Interval.of(Fraction(0)).lo), float(Interval.of(Fraction(0)).hi)) == (0.0, 0.0)
 
 
