@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from forging import sign
@@ -65,8 +66,7 @@ def knots(aggregator: Data, size: int) -> Data:
 def intervals(size: int) -> Data:
     """So many intervals of priors."""
     ends = [0.3 + 0.4 * i / size for i in range(size + 1)]
-    pairs = zip(ends, ends[1:], strict=False)
-    entries = [{"priors": [*pair], "knots": [0, 1], "slopes": [[0, 0]] * 2} for pair in pairs]
+    entries = [{"priors": [*pair], "knots": [0, 1], "slopes": [[0, 0]] * 2} for pair in pairwise(ends)]
     return certificate(MEAN, priors=[0.3, ends[-1]], upper=dual(entries))
 
 
@@ -75,8 +75,7 @@ def tiny_intervals(size: int) -> Data:
     ends = [0.5]
     for _ in range(size):
         ends.append(math.nextafter(ends[-1], 1))
-    pairs = zip(ends, ends[1:], strict=False)
-    entries = [{"priors": [*pair], "knots": [0, 1], "slopes": [[0, 0]] * 2} for pair in pairs]
+    entries = [{"priors": [*pair], "knots": [0, 1], "slopes": [[0, 0]] * 2} for pair in pairwise(ends)]
     return certificate(MEAN, priors=[0.5, ends[-1]], upper=dual(entries))
 
 

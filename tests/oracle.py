@@ -137,7 +137,10 @@ def exact_rule(aggregator: Data) -> Callable[[tuple[Fraction, ...]], Fraction] |
 
         def table(reports: tuple[Fraction, ...]) -> Fraction:
             hats = [[max(Fraction(0), 1 - abs(n * x - k)) for k in range(n + 1)] for x in reports]
-            return sum((a * b * values[i][j] for i, a in enumerate(hats[0]) for j, b in enumerate(hats[1]) if a and b), Fraction(0))
+            return sum(
+                (a * b * values[i][j] for i, a in enumerate(hats[0]) for j, b in enumerate(hats[1]) if a and b),
+                Fraction(0),
+            )
 
         return table
     if aggregator["kind"] != "prior-estimate":
@@ -170,7 +173,8 @@ def rule(aggregator: Data) -> Rule:
     if kind == "geometric-mean":
         return lambda x: np.sqrt(x.prod(axis=1))
     if kind == "beta-pool":
-        return lambda x: np.asarray(betainc(*[float(Fraction(aggregator["a"]))] * 2, x.mean(axis=1)))
+        a = float(Fraction(aggregator["a"]))
+        return lambda x: np.asarray(betainc(a, a, x.mean(axis=1)))
     if kind == "karmarkar":
         return lambda x: np.asarray(expit(float(Fraction(aggregator["a"])) * logit(x.mean(axis=1))))
     if kind == "log-odds":
@@ -211,7 +215,10 @@ def regrets(function: Rule, prior: Floats, reports: Floats) -> Floats:
     for signals in product((False, True), repeat=low.shape[1]):
         x = np.where(signals, high, low)
         q = np.where(signals, chance, 1 - chance)
-        yes, no = prior * (q * x / prior[:, None]).prod(axis=1), (1 - prior) * (q * (1 - x) / (1 - prior)[:, None]).prod(axis=1)
+        yes, no = (
+            prior * (q * x / prior[:, None]).prod(axis=1),
+            (1 - prior) * (q * (1 - x) / (1 - prior)[:, None]).prod(axis=1),
+        )
         g = np.divide(yes, yes + no, out=np.zeros(len(prior)), where=yes + no > 0)
         total += np.where(yes + no > 0, (yes + no) * (function(x) - g) ** 2, 0.0)
     return total
@@ -232,7 +239,9 @@ def search(data: Data) -> float:
         low, high = prior[:, None] * (1 - shares[..., 0]), prior[:, None] + (1 - prior[:, None]) * shares[..., 1]
         return points, regrets(function, prior, np.stack((low, high), axis=2))
 
-    priors = np.concatenate((rng.uniform(first, last, count // 2), ends, first + (last - first) * rng.random(count // 2) ** 6))
+    priors = np.concatenate(
+        (rng.uniform(first, last, count // 2), ends, first + (last - first) * rng.random(count // 2) ** 6)
+    )
     shares = rng.choice([0.0, 1.0, np.nan], size=(len(priors), 2 * agents))
     shares = np.where(np.isnan(shares), rng.random(shares.shape), shares)
     points = np.column_stack((priors, shares))
@@ -324,7 +333,7 @@ def loss(points: Points, forecast: Callable[[Reports, list[Fraction]], list[Frac
     for reports, mass in points:
         f = forecast(reports, mass)
         for state, m in enumerate(mass):
-            square = sum((y - (k == state)) ** 2 for k, y in enumerate(f))
+            square = sum(((y - (k == state)) ** 2 for k, y in enumerate(f)), Fraction(0))
             total += m * (square / 2 if len(f) == 2 else square)
     return total
 

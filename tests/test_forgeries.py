@@ -8,9 +8,10 @@ import math
 import random
 from typing import TYPE_CHECKING
 
+import pytest
+
 import forging
 import oracle
-import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def test_the_oracle_sees_a_false_upper_bound(kind: str) -> None:
 @pytest.mark.parametrize("kind", forging.KINDS)
 def test_the_oracle_sees_a_false_lower_bound(kind: str, name: str) -> None:
     data = forging.original(kind)
-    mixture = data.get(name, data["lower"])["mixture"]
+    mixture = data[name if name in data else "lower"]["mixture"]
     truth = {"lower": oracle.expected, "value": oracle.least}[name](data, mixture)
     data = {part: data[part] for part in ("family", "aggregator", "paradigm")}
     data[name] = {"bound": math.nextafter(forging.rounded(truth, math.inf) + oracle.slack(data), 2), "mixture": mixture}

@@ -226,4 +226,5 @@ def read_mean_forecast(data: dict[str, Any], budget: Budget | None = None) -> Ka
     """The aggregator of a certificate, as its schema read it; without a budget its points cost nothing."""
     if data["kind"] == "geometric-mean":
         return GeometricMean()
-    return (Karmarkar if data["kind"] == "karmarkar" else BetaPool)(*data["a"], budget or Budget(inf))
+    a, text = data["a"]
+    return (Karmarkar if data["kind"] == "karmarkar" else BetaPool)(a, text, budget or Budget(inf))
