@@ -6,6 +6,7 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 EXAMPLES := src/robustpool/structures/examples
 WORKERS ?= 2
+MINUTES ?= 10
 
 # The first of these that runs, is new enough and can make an environment is taken; or name one: make test PYTHON=python3.12
 PYTHON  ?= python3.13 python3.12 python3.11 python3
@@ -15,7 +16,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all mutants lint regrets bench docs clean
+.PHONY: help run test test-all mutants fuzz lint regrets bench docs clean
 .NOTPARALLEL: # two pips in one environment get into each other's way
 .DELETE_ON_ERROR:
 
@@ -48,6 +49,9 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: $(VENV)/.installed-test ## attack the verifier with broken, forged and costly files for ten minutes; MINUTES=60 for longer
+	$(ONE_THREAD) $(BIN)/python tools/fuzz_verifier.py --minutes $(MINUTES)
 
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py

@@ -173,7 +173,8 @@ def rule(aggregator: Data) -> Rule:
     if kind == "geometric-mean":
         return lambda x: np.sqrt(x.prod(axis=1))
     if kind == "beta-pool":
-        return lambda x: np.asarray(betainc(*[float(Fraction(aggregator["a"]))] * 2, x.mean(axis=1)))
+        a = float(Fraction(aggregator["a"]))
+        return lambda x: np.asarray(betainc(a, a, x.mean(axis=1)))
     if kind == "karmarkar":
         return lambda x: np.asarray(expit(float(Fraction(aggregator["a"])) * logit(x.mean(axis=1))))
     if kind == "log-odds":
@@ -332,7 +333,7 @@ def loss(points: Points, forecast: Callable[[Reports, list[Fraction]], list[Frac
     for reports, mass in points:
         f = forecast(reports, mass)
         for state, m in enumerate(mass):
-            square = sum((y - (k == state)) ** 2 for k, y in enumerate(f))
+            square = sum(((y - (k == state)) ** 2 for k, y in enumerate(f)), Fraction(0))
             total += m * (square / 2 if len(f) == 2 else square)
     return total
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ONE = Interval(1.0)
 LEAST, MOST = Fraction(1, 20), Fraction(200)  # of the exponent a: beyond, f is next to a jump, at the ends or at 1/2
 MOST_POINTS = 2**14  # that are remembered, which takes ten megabytes
-STEPS_OF_A_POINT = 50  # of the budget; 26 to 67 microseconds were measured
+STEPS_OF_A_POINT = 60  # of the budget; 26 to 67 microseconds were measured, the most for beta-pool with a = 200
 
 
 class OneForAll:

@@ -28,7 +28,7 @@ Vector = tuple[Fraction, ...]
 """Pr[x, omega], for each state."""
 
 MIXTURE = [{"weight": rational, "prior": rational, "reports": [[rational]]}]
-BITS = 100_000  # bits times bits of two fractions that are added or multiplied in a microsecond
+BITS = 400_000  # bits times bits of two fractions that are added or multiplied in a microsecond
 
 
 class Structure(NamedTuple):
@@ -63,10 +63,11 @@ def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
     >>> value_bound([first, second], Budget())   # prior 1/5: Pr[h] = 1/4, posterior 4/5; at prior 4/5 it is 1/5
     Fraction(9, 400)
     """
-    together: dict[Profile, list[Vector]] = defaultdict(list)
+    together: dict[tuple[tuple[int, int], ...], list[Vector]] = defaultdict(list)
     for structure in mixture:
         for profile, mass in masses(structure, budget):
-            together[profile].append(scaled(structure.weight, mass, budget))
+            same = tuple(x.as_integer_ratio() for x in profile)  # in lowest terms; whole numbers are quick to look up
+            together[same].append(scaled(structure.weight, mass, budget))
     terms = []
     for parts in together.values():
         if len(parts) > 1:
@@ -130,6 +131,7 @@ def masses(structure: Structure, budget: Budget) -> Iterator[tuple[Profile, tupl
 
     def extended(profile: Profile, m0: Fraction, m1: Fraction) -> Iterator[tuple[Profile, tuple[Fraction, Fraction]]]:
         if len(profile) == len(given):
+            budget.spend(3 * len(profile))  # it is handed on from agent to agent, and looked up
             yield profile, (m0, m1)
             return
         for x, p0, p1 in given[len(profile)]:

@@ -85,8 +85,9 @@ def verify(
     no file can take more, and one that would is not verified, with a sentence that says so.
     """
     try:
-        data = _read(certificate, budget)
-        proved = check(data, Budget(budget), watch)
+        work = Budget(budget)
+        data = _read(certificate, work)
+        proved = check(data, work, watch)
     except Refused as refused:
         return Verification(False, str(refused), over_budget=isinstance(refused, OverBudget))
     except InputError:
@@ -176,7 +177,7 @@ def content_hash(data: Mapping[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(certificate: Any, budget: int) -> Mapping[str, Any]:
+def _read(certificate: Any, budget: Budget) -> Mapping[str, Any]:
     if isinstance(certificate, Mapping):
         return certificate
     if isinstance(getattr(certificate, "data", None), Mapping):
@@ -186,8 +187,8 @@ def _read(certificate: Any, budget: int) -> Mapping[str, Any]:
     name = os.fspath(certificate)
     try:
         with Path(name).open("rb") as file:
-            content = file.read(budget + 1)  # a byte a step
-        Budget(budget).spend(len(content))
+            content = file.read(int(budget.steps) + 1)  # a byte a step
+        budget.spend(len(content))
         data = json.loads(content.decode("utf-8"), object_pairs_hook=_once)
     except FileNotFoundError:
         raise InputError(f"the certificate {name!r} does not exist.") from None
