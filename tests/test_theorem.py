@@ -209,7 +209,7 @@ def test_the_factor_of_the_slopes_matters(factor: Fraction, monkeypatch: pytest.
         ("START", -3.79, "the smallest priors or the tails"),  # exp(-3.79) > V
         ("FAR", (-6.0, 8.0), "the smallest priors or the tails"),
         ("FAR", (-8.0, 1.0), "the smallest priors or the tails"),
-        ("CUT", -1.05, "the inequality fails at prior"),
+        ("CUT", -1.05, "the smallest priors or the tails"),
         ("CUT", -1.3, "the inequality"),
         ("CONTACT", (1.453125, 1.484375), "the contact lies outside its square"),
         ("CONTACT", (1.40625, 1.4375), "the contact lies outside its square"),

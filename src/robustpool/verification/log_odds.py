@@ -208,7 +208,7 @@ class Inequality:
         if left and right:
             self.check_box((low, high), (left, right), budget)
         elif not halvings:
-            raise Refused(f"the inequality could not be shown near {_place((low, right or FAR[-1]))}.")
+            raise Refused(f"the inequality could not be shown near {_place((low, FAR[-1] if left else -FAR[-1]))}.")
         else:
             middle = 0.5 * (low + high)
             self.check(low, middle, budget, halvings - 1)
