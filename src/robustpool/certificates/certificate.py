@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__, html
 from ..files import write_json
-from ..verification.claims import NOUNS, arithmetic, claims
+from ..verification.claims import NOUNS, claims
 from ..verification.reading import LABEL
 from ..verification.verify import CERTIFICATE_FORMAT, content_hash
 from ..wording import between, outward
@@ -16,6 +16,16 @@ from .kinds import rule_of
 
 if TYPE_CHECKING:
     import os
+
+INTERVALS = (
+    "interval arithmetic on doubles, rounded outward; the cover, the bound of the tails and mixtures in exact rationals"
+)
+ARITHMETIC = {
+    "table": "exact rationals",
+    "log-odds": "ball arithmetic (Arb); the mixture of the value in exact rationals",
+    "karmarkar": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
+    "beta-pool": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +46,13 @@ class Certificate:
 
     @property
     def value(self) -> float | None:
-        """No aggregator at all has a smaller worst-case regret over the family; None if that is not claimed."""
+        """No aggregator (of a finite family: no function of the reports) has a smaller worst case; None if not claimed."""
         return float(self.data["value"]["bound"]) if "value" in self.data else None
 
     @property
     def arithmetic(self) -> str:
         """In which arithmetic the bounds were proved."""
-        return arithmetic(self.data)
+        return ARITHMETIC.get(self.data["aggregator"]["kind"], INTERVALS)
 
     @property
     def claims(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NOUNS = {
     "additive": "worst-case regret",
     "absolute": "worst-case expected loss",
-    "ratio": "worst-case ratio of the expected loss to the omniscient one",
+    "ratio": "worst-case ratio of the expected loss to the omniscient one (0/0 = 1)",
 }
 
 
@@ -34,35 +34,24 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
         sentences.append(f"the {what} of {who} is at {'least' if lower else 'most'} {lower or upper}")
     if "value" in data:
         sentences.append(f"no {anyone}, randomised or not, has a {what} below {float(data['value']['bound'])!r}")
-    return [f"Square loss, {over}: {sentence}." for sentence in sentences]
-
-
-def arithmetic(data: Mapping[str, Any]) -> str:
-    """In which arithmetic the claims of a certificate are checked."""
-    kind = data["aggregator"]["kind"]
-    if kind == "table":
-        return "exact rationals"
-    if kind == "log-odds":
-        return "ball arithmetic (Arb); the mixture of the value in exact rationals"
-    text = "interval arithmetic on doubles, rounded outward; tails and mixtures in exact rationals"
-    return text if kind in ("grid", "prior-estimate") else f"{text}; the rule's own function in ball arithmetic (Arb)"
+    return [f"Square loss, {over}: {sentence}. Decimals name doubles." for sentence in sentences]
 
 
 def _independent(family: Mapping[str, Any]) -> str:
     low, high = (exactly(end, "family.prior_range") for end in family["prior_range"])
-    agents = (
-        "one agent"
-        if family["agents"] == 1
-        else f"{family['agents']} agents whose signals are independent given the state"
-    )
+    agents = "one agent who reports her posterior"
+    if family["agents"] > 1:
+        agents = f"{family['agents']} agents who report their posteriors, with signals independent given the state"
     priors = "any prior" if [*map(Fraction, (low, high))] == [0, 1] else f"a prior from {low} to {high}"
-    return f"two states, all structures of {agents}, with {priors}"
+    return f"two states, all structures of {agents}, and {priors}"
 
 
 def _finite(family: Mapping[str, Any]) -> str:
     states, agents, structures = (len(family[name]) for name in ("states", "agents", "structures"))
-    said = f"{COMPUTED[family['report']]}, compared exactly" if family["report"] in COMPUTED else "listed in this file"
+    said = "listed in this file, where the omniscient one sees the point"
+    if family["report"] in COMPUTED:
+        said = f"{COMPUTED[family['report']]}; compared exactly"
     return (
-        f"the {structures} structure{'s' * (structures > 1)} in this file ({states} states, "
-        f"{agents} agent{'s' * (agents > 1)}, reports: {said})"
+        f"{'summed over the states, ' * (states > 2)}the {structures} structure{'s' * (structures > 1)} in this file "
+        f"({states} states, {agents} agent{'s' * (agents > 1)}, reports: {said})"
     )

@@ -48,8 +48,7 @@ def check_upper(
     data = read(witness, WITNESS, "upper.witness")
     intervals: list[list[Slopes]] = []
     for i, entry in enumerate(data["intervals"]):
-        intervals.append(list(_interval(entry, aggregator, f"upper.witness.intervals[{i}]")))
-        budget.spend(STEPS_OF_SLOPES * len(intervals[-1]))
+        intervals.append(list(_interval(entry, aggregator, f"upper.witness.intervals[{i}]", budget)))
     _check_cover(data["tails"], [leaves[0].priors for leaves in intervals], aggregator, prior_range)
     for end, tail in data["tails"].items():
         _check_tail(end, tail, aggregator, bound, budget)
@@ -77,7 +76,7 @@ def halved_ranges(ranges: Ranges, end: str, at: float) -> tuple[Ranges, Ranges]:
     return (low, (high[0], at)), (low, (at, high[1]))
 
 
-def _interval(entry: Any, about: Aggregator, where: str) -> Iterator[Slopes]:
+def _interval(entry: Any, about: Aggregator, where: str, budget: Budget) -> Iterator[Slopes]:
     """The slopes of an interval {"priors", "knots", "slopes"}, or those of its parts {"priors", "end", "at", "parts"}."""
     if not isinstance(entry, dict) or "priors" not in entry:
         raise Refused(f"{where} must be an object with the field 'priors'.")
@@ -85,16 +84,19 @@ def _interval(entry: Any, about: Aggregator, where: str) -> Iterator[Slopes]:
     if len(priors) != 2 or not 0 < priors[0] < priors[1] < 1:
         raise Refused(f"{where}.priors must be two numbers in (0, 1), the lower first.")
     rest = {name: part for name, part in entry.items() if name != "priors"}
-    return _leaves(rest, (priors[0], priors[1]), None, about, where)
+    return _leaves(rest, (priors[0], priors[1]), None, about, where, budget)
 
 
-def _leaves(entry: Any, priors: Ends, ranges: Ranges | None, about: Aggregator, where: str) -> Iterator[Slopes]:
+def _leaves(
+    entry: Any, priors: Ends, ranges: Ranges | None, about: Aggregator, where: str, budget: Budget
+) -> Iterator[Slopes]:
     """The slopes for all structures with these priors, or those in whose ranges the first agent's reports lie.
 
     A split says that her low or her high report lies below a number, or above. The regret is linear in the
     distribution of her reports, and each distribution with the mean mu is a mixture of such on two reports, low <= mu <=
     high. So it is enough that each pair (low, high) belongs to some leaf.
     """
+    budget.spend(STEPS_OF_SLOPES)
     if not isinstance(entry, dict) or "parts" not in entry:
         yield _slopes(read(entry, ENTRY, where), priors, ranges, about, where)
         return
@@ -103,7 +105,7 @@ def _leaves(entry: Any, priors: Ends, ranges: Ranges | None, about: Aggregator, 
         raise Refused(f"{where} must split the low or the high reports at a number, into two parts.")
     halves = halved_ranges(ranges or all_ranges(about.resolution, priors), split["end"], split["at"])
     for i, (part, half) in enumerate(zip(split["parts"], halves, strict=True)):
-        yield from _leaves(part, priors, half, about, f"{where}.parts[{i}]")
+        yield from _leaves(part, priors, half, about, f"{where}.parts[{i}]", budget)
 
 
 def _slopes(data: dict[str, Any], priors: Ends, ranges: Ranges | None, about: Aggregator, where: str) -> Slopes:
@@ -128,7 +130,8 @@ def _check_cover(
 ) -> None:
     """All priors of the range lie in a tail or in an interval; half of them, where the mirror has the other half.
 
-    The prior 0 has no regret, and nor has 1. Intervals are closed, and come in order.
+    The priors 0 and 1 are covered by tails: there the reports are certain, and the constants bound the regret of a forecast
+    that is not. Intervals are closed, and come in order.
     """
     low, high = prior_range
     if about.mirrored and low + high == 1:

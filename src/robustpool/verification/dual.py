@@ -97,7 +97,8 @@ def whole(slopes: Slopes, *, symmetric: bool) -> Iterator[Boxes]:
         left, right = slopes.knots[k1], slopes.knots[k1 + 1]
         ranges = slopes.ranges or ((0.0, slopes.knots[-1]),)
         inside = np.logical_or.reduce([(low <= left) & (right <= high) for low, high in ranges])
-        yield Boxes.between(slopes.knots, k1[inside], k2[inside], slopes.priors)
+        if inside.any():
+            yield Boxes.between(slopes.knots, k1[inside], k2[inside], slopes.priors)
 
 
 def _linear(ends: tuple[Interval, Interval], t: Interval) -> Interval:

@@ -1,6 +1,6 @@
 """Bounds for a finite family of structures and a table of forecasts, in exact rational arithmetic.
 
-A structure is a list of points: the signal profiles that can come, each with what the agents report there and with
+A structure is a list of points: the signal profiles that can occur, each with what the agents report there and with
 Pr[s, omega]. Either the certificate holds joint[omega][s_1]...[s_n], and the reports are computed here, as fractions; or it
 lists the points, and the claim says so. The table has a forecast for each profile of reports, and **reports are the same
 if and only if they are the same fractions**. Three ways to compare, with L the expected loss and O that of the
@@ -15,18 +15,22 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, scaled, spend_on, vector_sum
+from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, scaled, spend_on, text_key, vector_sum
 from .reading import LATER, MOST_AGENTS, Budget, Refused, double, label, rational, read, word
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .mixtures import Vector
 
 Reports = tuple["Vector", ...]  # of each agent
 Signals = tuple[int, ...]
 
-COMPUTED = {"posterior": "posteriors", "higher-order": "higher-order", "decision": "the likelier state"}
+COMPUTED = {
+    "posterior": "posteriors",
+    "higher-order": "posteriors, and those expected of the others",
+    "decision": "the likeliest state, the first of equals",
+}
 FAMILY = {
     "kind": word("finite"),
     "states": [label],
@@ -43,16 +47,14 @@ CLAIMS = {
     "value?": {"bound": double, "mixture": WEIGHTS},
 }
 PARADIGMS = ("additive", "absolute", "ratio")
-STEPS_OF_A_REPORT = (
-    15  # of the budget, for each of its numbers: a fraction is looked up some times, in 2 to 7 microseconds
-)
+STEPS_OF_A_NUMBER = 5  # of the budget, to write it in a key
 
 
 @dataclass(frozen=True)
 class Structure:
     """The points (x, Pr[s, .]) of a structure, and the omniscient aggregator's loss."""
 
-    points: list[tuple[Reports, Vector]]
+    points: list[tuple[str, Vector]]  # the reports by their key
     omniscient: Fraction
 
 
@@ -61,7 +63,7 @@ class Game:
     """What a certificate on a finite family says, read and checked."""
 
     structures: list[Structure]
-    table: dict[Reports, Vector]
+    table: dict[str, Vector]
     paradigm: str
     budget: Budget
 
@@ -95,7 +97,7 @@ def check_finite(certificate: Mapping[str, Any], budget: Budget) -> None:
 def payoff(game: Game, number: int) -> Fraction:
     """What nature gets from a structure: L - O, L or L/O, with L - O = sum_s Pr[s] h |f - Pr[. | s]|^2.
 
-    >>> half, coin = Fraction(1, 2), ((Fraction(1, 2),),)
+    >>> half, coin = Fraction(1, 2), "1/2"
     >>> game = Game([Structure([(coin, (half, half))], Fraction(1, 4))], {coin: (Fraction(1), Fraction(0))}, "ratio", Budget())
     >>> payoff(game, 0)
     Fraction(2, 1)
@@ -134,7 +136,7 @@ def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
     M(x, omega) = sum over structures and signal profiles that show x of w_theta Pr_theta[s, omega], where w_theta is
     divided by O_theta for the ratio; for the additive paradigm the sum of w_theta O_theta is taken off.
     """
-    together: dict[Reports, list[Vector]] = defaultdict(list)
+    together: dict[str, list[Vector]] = defaultdict(list)
     known = []
     for number, weight in weights.items():
         structure = game.structures[number]
@@ -153,7 +155,7 @@ def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
 
 
 def reported(mass: dict[Signals, Vector], how: str, budget: Budget) -> dict[tuple[int, int], Vector]:
-    """x_i(s_i) for each agent i and signal s_i that can come, given Pr[s, .] of the signal profiles."""
+    """x_i(s_i) for each agent i and signal s_i that can occur, given Pr[s, .] of the signal profiles."""
     by_signal: dict[tuple[int, int], list[Vector]] = defaultdict(list)
     for signals, vector in mass.items():
         for key in enumerate(signals):
@@ -202,13 +204,18 @@ def read_game(certificate: Mapping[str, Any], budget: Budget) -> Game:
     structures = []
     for number, entry in enumerate(family["structures"]):
         where = f"family.structures[{number}]"
-        points = read_points(entry, states, agents, family["report"], where, budget)
-        for reports, _ in points:
-            budget.spend(STEPS_OF_A_REPORT * sum(map(len, reports)))
-            if reports not in table:
-                raise Refused(f"the table has no row for some reports of {where}.")
+        listed = read_points(entry, states, agents, family["report"], where, budget)
+        points = [(profile_key(reports, budget), mass) for reports, mass in listed]
+        if not all(reports in table for reports, _ in points):
+            raise Refused(f"the table has no row for some reports of {where}.")
         structures.append(Structure(points, exact_sum([risk(mass, budget) for _, mass in points], budget)))
     return Game(structures, table, paradigm, budget)
+
+
+def profile_key(reports: Sequence[Sequence[Fraction]], budget: Budget) -> str:
+    """A text that is the same only for the same reports of all agents."""
+    budget.spend(STEPS_OF_A_NUMBER * sum(map(len, reports)))
+    return "; ".join(map(text_key, reports))
 
 
 def read_points(
@@ -224,20 +231,26 @@ def read_points(
         points = [(tuple(map(tuple, point["reports"])), tuple(point["mass"])) for point in listed]
         if any(len(reports) != agents or len(mass) != states for reports, mass in points):
             raise Refused(f"{where} must give {agents} reports and {states} probabilities each.")
+        check_distribution([mass for _, mass in points], where, budget)
     else:
         joint = read_joint(entry[name], states, agents, where, budget)
+        check_distribution(list(joint.values()), where, budget)
         reports = reported(joint, how, budget)
         points = [(tuple(reports[key] for key in enumerate(signals)), mass) for signals, mass in joint.items()]
-    if not all(min(mass) >= 0 and any(mass) for _, mass in points):
-        raise Refused(f"{where} must have probabilities that are not negative, and points that can come.")
-    total = exact_sum([m for _, mass in points for m in mass], budget)
-    if total != 1:
-        raise Refused(f"{where} must sum to 1 exactly; it misses it by {float(total - 1):.3g}.")
     return points
 
 
+def check_distribution(masses: Sequence[Vector], where: str, budget: Budget) -> None:
+    """Probabilities that are not negative, of points that can occur, and sum to 1 exactly."""
+    if not all(min(mass) >= 0 and any(mass) for mass in masses):
+        raise Refused(f"{where} must have probabilities that are not negative, and points that can occur.")
+    total = exact_sum([m for mass in masses for m in mass], budget)
+    if total != 1:
+        raise Refused(f"{where} must sum to 1 exactly; it misses it by {float(total - 1):.3g}.")
+
+
 def read_joint(value: Any, states: int, agents: int, where: str, budget: Budget) -> dict[Signals, Vector]:
-    """Pr[s, .] of the signal profiles s that can come, from joint[omega][s_1]...[s_n]."""
+    """Pr[s, .] of the signal profiles s that can occur, from joint[omega][s_1]...[s_n]."""
     entries: list[dict[Signals, Fraction]] = [{} for _ in range(states)]
 
     def flatten(part: Any, at: Signals) -> None:
@@ -258,19 +271,18 @@ def read_joint(value: Any, states: int, agents: int, where: str, budget: Budget)
     return {signals: mass for signals, mass in masses.items() if any(mass)}
 
 
-def read_table(value: Any, states: int, budget: Budget) -> dict[Reports, Vector]:
+def read_table(value: Any, states: int, budget: Budget) -> dict[str, Vector]:
     """The forecasts by the reports; for two states a forecast is the probability of the second one."""
     table = read(value, TABLE, "aggregator")
     forecasts = read(table["forecasts"], [rational] if states == 2 else [[rational]], "aggregator.forecasts")
     if len(forecasts) != len(table["reports"]):
         raise Refused("aggregator.reports and aggregator.forecasts must be lists of the same length.")
-    rows: dict[Reports, Vector] = {}
+    rows: dict[str, Vector] = {}
     for number, (profile, forecast) in enumerate(zip(table["reports"], forecasts, strict=True)):
-        key = tuple(map(tuple, profile))
-        rows[key] = (1 - forecast, forecast) if states == 2 else tuple(forecast)
+        row = rows[profile_key(profile, budget)] = (1 - forecast, forecast) if states == 2 else tuple(forecast)
         if len(rows) <= number:
             raise Refused(f"aggregator.reports[{number}] repeats the reports of an earlier row.")
-        if len(rows[key]) != states or min(rows[key]) < 0 or exact_sum(rows[key], budget) != 1:
+        if len(row) != states or min(row) < 0 or exact_sum(row, budget) != 1:
             raise Refused(f"aggregator.forecasts[{number}] must be a distribution over the {states} states.")
     return rows
 

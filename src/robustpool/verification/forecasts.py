@@ -180,13 +180,13 @@ def _grid(rows: list[list[float]]) -> Aggregator:
     # 1 - y is exact for doubles y in [1/2, 1], so that this asks exactly whether two entries sum to 1
     mirrored = bool(((larger >= 0.5) & (smaller == 1.0 - larger)).all())
     named = f"{rows}" if n == 1 else f"of {n + 1} by {n + 1} forecasts with the hash {table_hash(rows)}"
-    formula = f"f is the table {named}, bilinear between the reports k/{n}"
+    formula = f"f is the table {named}, row i and column j at the reports i/{n} and j/{n}, bilinear in between"
     return Aggregator(formula, (Grid(values),), partial(_bilinear, rows), bool((values == values.T).all()), mirrored)
 
 
 def table_hash(rows: Any) -> str:
     """sha256 over the JSON text of a table, without spaces."""
-    return "sha256:" + hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(json.dumps(rows, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _bilinear(rows: list[list[float]], profile: Profile) -> Fraction:
@@ -213,7 +213,9 @@ def _prior_estimate(pieces: list[dict[str, Any]], texts: list[dict[str, Any]]) -
         f"m = {exactly(text['kappa'], 'kappa')} (x_1 + x_2) + {exactly(text['delta'], 'delta')} {SIDES[text['side']]}"
         for text in texts
     ]
-    formula = f"logit f = logit x_1 + logit x_2 - logit m with {', '.join(priors)}"
+    formula = (
+        f"logit f = logit x_1 + logit x_2 - logit m with {', '.join(priors)} (0 if both report 0, 1 if both report 1)"
+    )
     estimates = tuple(PriorEstimate(*values, side) for side, values in by_side.items())
     return Aggregator(formula, estimates, partial(_by_prior, by_side), exchangeable=True, mirrored=in_mirror == by_side)
 

@@ -63,11 +63,10 @@ def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
     >>> value_bound([first, second], Budget())   # prior 1/5: Pr[h] = 1/4, posterior 4/5; at prior 4/5 it is 1/5
     Fraction(9, 400)
     """
-    together: dict[tuple[tuple[int, int], ...], list[Vector]] = defaultdict(list)
+    together: dict[str, list[Vector]] = defaultdict(list)
     for structure in mixture:
         for profile, mass in masses(structure, budget):
-            same = tuple(x.as_integer_ratio() for x in profile)  # in lowest terms; whole numbers are quick to look up
-            together[same].append(scaled(structure.weight, mass, budget))
+            together[text_key(profile)].append(scaled(structure.weight, mass, budget))
     terms = []
     for parts in together.values():
         if len(parts) > 1:
@@ -112,7 +111,7 @@ def expected_regret(
 
 
 def masses(structure: Structure, budget: Budget) -> Iterator[tuple[Profile, tuple[Fraction, Fraction]]]:
-    """Pr[x, omega] of the profiles x that can come, one by one.
+    """Pr[x, omega] of the profiles x that can occur, one by one.
 
     >>> half = Fraction(1, 2)
     >>> dict(masses(Structure(Fraction(1), half, ((half, half), (Fraction(0), Fraction(1)))), Budget()))[half, Fraction(0)]
@@ -142,6 +141,15 @@ def masses(structure: Structure, budget: Budget) -> Iterator[tuple[Profile, tupl
                 yield from extended((*profile, x), n0, n1)
 
     return extended((), 1 - mu, mu)
+
+
+def text_key(numbers: Sequence[Fraction]) -> str:
+    """A text that is the same only for the same fractions, to look them up by: nobody can foresee the hash of a text.
+
+    >>> text_key((Fraction(1, 3), Fraction(10)))
+    '1/3 a/1'
+    """
+    return " ".join(f"{x.numerator:x}/{x.denominator:x}" for x in numbers)
 
 
 def risk(mass: Vector, budget: Budget) -> Fraction:

@@ -82,7 +82,8 @@ def verify(
     """Re-check a certificate: a file, its parsed content, or what `robustpool.certify` returned.
 
     ``watch`` is told, between 0 and 1, how far the check is. ``budget`` limits the work, in steps of about a microsecond:
-    no file can take more, and one that would is not verified, with a sentence that says so.
+    no file can take more, and one that would is not verified, with a sentence that says so. Content that is parsed
+    already costs nothing to read.
     """
     try:
         work = Budget(budget)
@@ -187,7 +188,7 @@ def _read(certificate: Any, budget: Budget) -> Mapping[str, Any]:
     name = os.fspath(certificate)
     try:
         with Path(name).open("rb") as file:
-            content = file.read(int(budget.steps) + 1)  # a byte a step
+            content = file.read(min(int(budget.steps), 2**30) + 1)  # a byte a step
         budget.spend(len(content))
         data = json.loads(content.decode("utf-8"), object_pairs_hook=_once)
     except FileNotFoundError:
