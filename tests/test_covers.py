@@ -375,11 +375,12 @@ def problem(aggregator: Any) -> Problem:
 
 def test_the_makers_tails_hold_and_are_long() -> None:
     """Rounded up; those at the high end are those of the mirrored table at the low end, and of some length."""
-    values = np.array([[0.0, 0.2, 0.4], [0.3, 0.5, 0.7], [0.6, 0.7, 0.95]])
+    values = np.array([[0.0, 0.0, 0.2], [0.0, 0.1, 0.5], [0.1, 0.5, 1.0]])
     for goal in (0.05, 0.02):
         low = maker.find_tail(problem(rp.GridAggregator(values)), goal, mirrored=False)
         again = maker.find_tail(problem(rp.GridAggregator(1 - values[::-1, ::-1])), goal, mirrored=True)
         assert low.prior == again.prior > 0.005
+        assert low.constants == pytest.approx(again.constants, abs=1e-6)
         for found, mirrored, table in ((low, False, values), (again, True, 1 - values[::-1, ::-1])):
             assert tail_bound(found.prior, found.constants) <= Fraction(found.bound) <= Fraction(goal)
             rule = read_aggregator({"kind": "grid", "values": table.tolist()})
