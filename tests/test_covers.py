@@ -17,9 +17,11 @@ import robustpool as rp
 from forging import small
 from robustpool.aggregators.design import as_aggregator
 from robustpool.certificates import cover as maker
+from robustpool.certificates.dual import best_slopes
 from robustpool.certificates.kinds import describe, problem_of
 from robustpool.verification.cover import all_ranges, check_upper, halved_ranges
-from robustpool.verification.forecasts import read_aggregator
+from robustpool.verification.dual import needed, whole
+from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
 from robustpool.verification.tails import constants_hold, tail_bound
@@ -408,3 +410,13 @@ def test_the_makers_pieces_hold_where_the_verifiers_do() -> None:
 def test_a_table_of_other_agents_is_not_described() -> None:
     with pytest.raises(rp.UnsupportedError, match="this one is for 3 and the family has 2"):
         describe(rp.GridAggregator(np.zeros((2, 2, 2))), 2)
+
+
+def test_the_linear_programme_asks_for_the_inequality() -> None:
+    """Its V is what its slopes need at the knots, by the verifier's own arithmetic; a table without symmetries."""
+    table = rp.GridAggregator(np.array([[0.0, 0.5, 0.2], [0.1, 0.4, 0.9], [0.6, 0.7, 1.0]]))
+    for priors in ((0.3, 0.3001), (0.6, 0.6001)):
+        slopes, least, contacts = best_slopes(problem(table), np.linspace(0, 2, 9), priors)
+        corners = [needed(Grid(table.values), slopes, boxes).corner for boxes in whole(slopes, symmetric=False)]
+        assert max(corner.max() for corner in corners) == pytest.approx(least, abs=1e-6)
+        assert contacts.chances.sum() == pytest.approx(1, abs=1e-2)
