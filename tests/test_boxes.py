@@ -150,6 +150,10 @@ def test_the_highest_value_is_found_from_above() -> None:
     assert highest(bump(PEAK), start(), 1.0, 1e-4) <= 1.0  # enough: it need not look closer
     assert highest(bump(PEAK), start(), 1e-3, 1e-4) <= 1e-3
     assert highest(bump((2.0, 0.5, 0.5)), start(), -1.0, 1e-4) == -1.0
+    (everything,) = start()
+    one_by_one = [everything.pick(slice(i, i + 1)) for i in range(len(everything))]
+    for order in (one_by_one, one_by_one[::-1]):  # the peak lies in none of the corner boxes that come last
+        assert 0 <= highest(bump(PEAK), iter(order), -1.0, 1e-4) <= 1.1e-4
 
 
 def test_the_search_blames_the_corners_that_exceed() -> None:

@@ -16,9 +16,11 @@ import pytest
 import robustpool as rp
 from robustpool.aggregators.design import as_aggregator
 from robustpool.certificates import cover as maker
+from robustpool.certificates.dual import best_slopes
 from robustpool.certificates.kinds import describe, problem_of
 from robustpool.verification.cover import all_ranges, check_upper, halved_ranges
-from robustpool.verification.forecasts import read_aggregator
+from robustpool.verification.dual import needed, whole
+from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
 from robustpool.verification.tails import constants_hold, tail_bound
@@ -375,11 +377,12 @@ def problem(aggregator: Any) -> Problem:
 
 def test_the_makers_tails_hold_and_are_long() -> None:
     """Rounded up; those at the high end are those of the mirrored table at the low end, and of some length."""
-    values = np.array([[0.0, 0.2, 0.4], [0.3, 0.5, 0.7], [0.6, 0.7, 0.95]])
+    values = np.array([[0.0, 0.0, 0.2], [0.0, 0.1, 0.5], [0.1, 0.5, 1.0]])
     for goal in (0.05, 0.02):
         low = maker.find_tail(problem(rp.GridAggregator(values)), goal, mirrored=False)
         again = maker.find_tail(problem(rp.GridAggregator(1 - values[::-1, ::-1])), goal, mirrored=True)
         assert low.prior == again.prior > 0.005
+        assert low.constants == pytest.approx(again.constants, abs=1e-6)
         for found, mirrored, table in ((low, False, values), (again, True, 1 - values[::-1, ::-1])):
             assert tail_bound(found.prior, found.constants) <= Fraction(found.bound) <= Fraction(goal)
             rule = read_aggregator({"kind": "grid", "values": table.tolist()})
@@ -407,3 +410,13 @@ def test_the_makers_pieces_hold_where_the_verifiers_do() -> None:
 def test_a_table_of_other_agents_is_not_described() -> None:
     with pytest.raises(rp.UnsupportedError, match="this one is for 3 and the family has 2"):
         describe(rp.GridAggregator(np.zeros((2, 2, 2))), 2)
+
+
+def test_the_linear_programme_asks_for_the_inequality() -> None:
+    """Its V is what its slopes need at the knots, by the verifier's own arithmetic; a table without symmetries."""
+    table = rp.GridAggregator(np.array([[0.0, 0.5, 0.2], [0.1, 0.4, 0.9], [0.6, 0.7, 1.0]]))
+    for priors in ((0.3, 0.3001), (0.6, 0.6001)):
+        slopes, least, contacts = best_slopes(problem(table), np.linspace(0, 2, 9), priors)
+        corners = [needed(Grid(table.values), slopes, boxes).corner for boxes in whole(slopes, symmetric=False)]
+        assert max(corner.max() for corner in corners) == pytest.approx(least, abs=1e-6)
+        assert contacts.chances.sum() == pytest.approx(1, abs=1e-2)

@@ -102,7 +102,7 @@ def cover(
                 goal = max(goal, found + tolerance)
             if not isinstance(worst.slopes, Split) and needs_split(problem, worst.knots, middle, goal):
                 proved = prove_split(problem, worst.priors, goal, tolerance, worst.knots)
-                if proved.bound <= goal:
+                if proved.bound <= goal and isinstance(proved.slopes, Split):
                     heapq.heappush(heap, (-proved.bound, worst.priors[0], proved))
                     continue
         if parts is None:
@@ -139,8 +139,7 @@ def _slopes_data(slopes: Slopes | Split, *, symmetric: bool) -> dict[str, Any]:
     if isinstance(slopes, Split):
         parts = [_slopes_data(part, symmetric=False) for part in slopes.parts]
         return {"end": slopes.end, "at": slopes.at, "parts": parts}
-    shared = symmetric and slopes.ranges is None
-    return {"knots": slopes.knots.tolist(), "slopes": (slopes.values[0] if shared else slopes.values).tolist()}
+    return {"knots": slopes.knots.tolist(), "slopes": (slopes.values[0] if symmetric else slopes.values).tolist()}
 
 
 def find_tail(problem: Problem, goal: float, *, mirrored: bool) -> Tail:
