@@ -199,6 +199,7 @@ def verdict(data: Data) -> rp.Verification:
         bounds = tuple(data.get(name, {}).get("bound") for name in ("upper", "lower", "value"))
         assert (result.upper, result.lower, result.value) == bounds
         assert oracle.falsehood(data) is None, oracle.falsehood(data)
+        assert oracle.uncovered(data) is None, oracle.uncovered(data)
         check_sentences(data, result.claims)
     return result
 
@@ -398,7 +399,7 @@ def change_cover(data: Data, rng: random.Random) -> None:
     way = rng.choice(["drop", "gap", "gap", "overlap", "twice", "order", "cut", "widen"])
     priors = intervals[place]["priors"]
     end = rng.randrange(2)
-    size = rng.choice([1e-17, 1e-15, 1e-9, 1e-6, 1e-3, 0.05])
+    size = rng.choice([1e-17, 1e-9, 1e-6, 1e-3, 0.1, 0.5]) * (priors[1] - priors[0])
     if way == "drop":
         del intervals[place]
     elif way in ("gap", "overlap"):
@@ -506,8 +507,8 @@ def claim_the_theorem(data: Data, _: random.Random) -> None:
 
 def change_prior_range(data: Data, rng: random.Random) -> None:
     low, high = (Fraction(x) for x in data["family"]["prior_range"])
-    size = Fraction(rng.choice([1e-17, 1e-12, 1e-6, 1e-3, 0.1]))
-    way = rng.choice(["wider", "wider", "narrower", "shifted", "all", "mirrored", "point", "one end"])
+    size = Fraction(rng.choice([1e-17, 1e-9, 1e-3, 0.1, 0.1, 0.3]))
+    way = rng.choice(["wider", "narrower", "shifted", "all", "mirrored", "point", "to the left", "to the right"])
     ends = {
         "wider": (low - size, high + size),
         "narrower": (low + size, high - size),
@@ -515,7 +516,8 @@ def change_prior_range(data: Data, rng: random.Random) -> None:
         "all": (Fraction(0), Fraction(1)),
         "mirrored": (1 - high, 1 - low),
         "point": (low, low),
-        "one end": (low, high + size),
+        "to the left": (low - size, high),
+        "to the right": (low, high + size),
     }[way]
     write = rng.choice([float, str])
     data["family"]["prior_range"] = [write(min(max(end, Fraction(0)), Fraction(1))) for end in ends]

@@ -7,7 +7,7 @@ case, in plain doubles. The search only finds structures that exist, so what it 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,25 @@ def check_distribution(weights: list[Any]) -> None:
     exact = [Fraction(weight) for weight in weights]
     assert min(exact) > 0, "a weight is not positive"
     assert sum(exact) == 1, "weights do not sum to 1"
+
+
+def uncovered(data: Data) -> Fraction | None:
+    """A prior of the range that a witness with intervals says nothing about, neither of it nor of its mirror image.
+
+    A gap that is narrow makes no bound false that can be seen; but nothing is proved there.
+    """
+    witness = data.get("upper", {}).get("witness", {})
+    if witness.get("kind") != "dual":
+        return None
+    closed = [tuple(Fraction(x) for x in entry["priors"]) for entry in witness["intervals"]]
+    closed += [(Fraction(0), Fraction(tail["prior"])) for end, tail in witness["tails"].items() if end == "low"]
+    closed += [(1 - Fraction(tail["prior"]), Fraction(1)) for end, tail in witness["tails"].items() if end == "high"]
+    first, last = (Fraction(x) for x in data["family"]["prior_range"])
+    if first + last == 1:
+        closed += [(1 - high, 1 - low) for low, high in closed]
+    ends = sorted({first, last, *(end for pair in closed for end in pair if first <= end <= last)})
+    between = [(x + y) / 2 for x, y in pairwise(ends)]
+    return next((x for x in [*ends, *between] if not any(low <= x <= high for low, high in closed)), None)
 
 
 # ----------------------------------------------------------------------------------- conditionally independent agents

@@ -52,6 +52,18 @@ def test_the_oracle_sees_a_false_lower_bound(kind: str, name: str) -> None:
     assert f"{name} is" in str(oracle.falsehood(data))
 
 
+def test_the_oracle_sees_a_gap() -> None:
+    data = forging.original("mean")
+    (entry,) = data["upper"]["witness"]["intervals"]
+    assert oracle.uncovered(data) is None
+    other = {**entry, "priors": [0.315, entry["priors"][1]]}
+    entry["priors"] = [entry["priors"][0], math.nextafter(0.315, 0)]
+    data["upper"]["witness"]["intervals"].append(other)
+    gap = oracle.uncovered(data)
+    assert gap is not None
+    assert math.nextafter(0.315, 0) < gap < 0.315
+
+
 @pytest.mark.parametrize("way", forging.FORGERIES)
 def test_every_way_to_forge_changes_some_certificate(way: str) -> None:
     rng = random.Random(5)
