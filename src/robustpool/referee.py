@@ -92,7 +92,7 @@ def theorem(rule: Rule, n: int, bound: fmpq) -> None:
     and, as Phi' >= 1/2, 2 Phi' - 1 + g > 0 in t. So the corner with the largest mu and g is the worst.
     Contact: mu = (3 - sqrt 5)/4 has mu^2 - 3/2 mu + 1/4 = 0. At g = 1 - mu: s = 0, f = 1/2, f' = 1/8, d = g - f = 1/2 -
     mu, d^2 = mu/2, H = mu^2/(2 (1 - mu)) = V, and log H = log mu - log g + 2 log d has the derivatives 1 - mu - 2 f'/d
-    = 0 in m and g - 1 + 2 (g (1 - g) - f')/d = 0 in t. If its Hessian is negative definite on a box around it, H <= V."""
+    = 0 in m and g - 1 + 2 (g (1 - g) - f')/d = 0 in t. If its Hessian is negative definite around it, H <= V."""
     fits = n == 2 and (rule[0], *rule[2:]) == (fmpq(1, 2), fmpq(4), fmpq(0)) and fmpq(2, 25) <= rule[1] <= fmpq(9, 10)
     require(fits, "The theorem is for two agents, a = 1/2, k = 4 and b from 0.08 to 0.9.")
     require(bound > 0 and (8 * bound + 11) ** 2 >= 125, "The upper bound is less than (5 sqrt 5 - 11)/8.")
