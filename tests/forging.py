@@ -341,12 +341,13 @@ def drop_a_claim(data: Data, rng: random.Random) -> None:
 
 
 def entries(data: Data) -> list[Data]:
-    """All objects with slopes, in the parts of splits too."""
+    """All objects with slopes."""
+    return [leaf for entry in data["upper"]["witness"]["intervals"] for leaf in entries_of(entry)]
 
-    def leaves(entry: Data) -> list[Data]:
-        return [leaf for part in entry["parts"] for leaf in leaves(part)] if "parts" in entry else [entry]
 
-    return [leaf for entry in data["upper"]["witness"]["intervals"] for leaf in leaves(entry)]
+def entries_of(entry: Data) -> list[Data]:
+    """Those of one interval, in the parts of its splits."""
+    return [leaf for part in entry["parts"] for leaf in entries_of(part)] if "parts" in entry else [entry]
 
 
 def rows(values: Any) -> list[list[Any]]:
@@ -396,7 +397,7 @@ def change_knots(data: Data, rng: random.Random) -> None:
 def change_cover(data: Data, rng: random.Random) -> None:
     intervals = data["upper"]["witness"]["intervals"]
     place = any_item(intervals, rng)
-    way = rng.choice(["drop", "gap", "gap", "overlap", "twice", "order", "cut", "widen"])
+    way = rng.choice(["drop", "gap", "gap", "overlap", "twice", "order", "cut", "cut", "cut", "widen"])
     priors = intervals[place]["priors"]
     end = rng.randrange(2)
     size = rng.choice([1e-17, 1e-9, 1e-6, 1e-3, 0.1, 0.5]) * (priors[1] - priors[0])
@@ -412,11 +413,32 @@ def change_cover(data: Data, rng: random.Random) -> None:
     elif way == "widen":
         intervals[:] = [intervals[place]]
         priors[:] = [float(Fraction(x)) for x in data["family"]["prior_range"]]
-    else:  # two halves with the slopes of the whole
-        middle = rng.uniform(*priors)
+    else:  # an honest cut, or one with a gap
+        share = rng.random()
+        middle = priors[0] + share * (priors[1] - priors[0])
         second = copy.deepcopy(intervals[place])
-        priors[1], second["priors"][0] = middle, middle + rng.choice([0, 0, size, -size])
+        for left, right in zip(entries_of(intervals[place]), entries_of(second), strict=True):
+            between = slopes_between(left["slopes"], share)
+            set_end(left["slopes"], 1, between)
+            set_end(right["slopes"], 0, between)
+        priors[1], second["priors"][0] = middle, middle + rng.choice([0, size, size, -size])
         intervals.insert(place + 1, second)
+
+
+def slopes_between(slopes: Any, share: float) -> Any:
+    """The slopes at a prior between both ends, of each agent if they differ."""
+    if isinstance(slopes[0][0], list):
+        return [slopes_between(part, share) for part in slopes]
+    return [x + share * (y - x) for x, y in zip(*slopes, strict=True)]
+
+
+def set_end(slopes: Any, end: int, values: Any) -> None:
+    """The slopes at one end of an interval."""
+    if isinstance(slopes[0][0], list):
+        for part, row in zip(slopes, values, strict=True):
+            part[end] = list(row)
+    else:
+        slopes[end] = list(values)
 
 
 def change_tail(data: Data, rng: random.Random) -> None:
