@@ -351,8 +351,9 @@ def loss(points: Points, forecast: Callable[[Reports, list[Fraction]], list[Frac
     total = Fraction(0)
     for reports, mass in points:
         f = forecast(reports, mass)
-        for state, m in enumerate(mass):
-            square = sum(((y - (k == state)) ** 2 for k, y in enumerate(f)), Fraction(0))
+        length = sum((y * y for y in f), Fraction(0))
+        for y, m in zip(f, mass, strict=True):
+            square = length - 2 * y + 1  # |f - e_omega|^2
             total += m * (square / 2 if len(f) == 2 else square)
     return total
 
