@@ -88,7 +88,7 @@ def test_a_design_on_a_finite_family_at_the_command_line(paradigm: str, tmp_path
     run("design", "--family", UNKNOWN, "--paradigm", paradigm, "--tolerance", 1e-8, "--out", design)
     number = worst(rp.load_design(design), paradigm)
     shown = run("certify", design, "--family", UNKNOWN, "--out", path)
-    assert re.search(rf"^{NOUNS[paradigm]} +between ", shown, re.MULTILINE)
+    assert re.search(rf"^{re.escape(NOUNS[paradigm])} +between ", shown, re.MULTILINE)
     verdict = rp.verify(path)
     check_words(verdict, paradigm, number)
     assert verdict.value == pytest.approx(number, abs=2e-8)
@@ -169,7 +169,7 @@ def test_the_value_is_that_of_functions_of_the_true_reports(tmp_path: Path) -> N
     assert values["same"] == pytest.approx(0.0225, abs=1e-4)
     assert values["near"] == 0.0
     data = json.loads(path.read_text())
-    assert "reports: posteriors, compared exactly" in data["claims"][1]
+    assert "reports: posteriors; compared exactly" in data["claims"][1]
     for bound in (5e-324, 1e-9, 0.022):
         assert "under its mixture it is at most 0.0" in refusal(changed(data, ("value", "bound"), bound))
 
@@ -297,13 +297,17 @@ def test_every_claim_is_shown(minimax: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(minimax))
     value, upper, lower = (minimax[name]["bound"] for name in ("value", "upper", "lower"))
-    over = "Square loss, two states, all structures of 2 agents whose signals are independent given the state, with any prior:"
+    over = (
+        "Square loss, two states, all structures of 2 agents who report their posteriors, "
+        "with signals independent given the state, and any prior:"
+    )
+    end = "Decimals name doubles."
     about = "logit f = s (0.5 + {} tanh(s/4.0)^2), where s is the sum of the log-odds of the reports"
     about = about.format(float(Fraction(minimax["aggregator"]["phi"]["b"])))
     assert run("verify", path).splitlines() == [
         "verified: every claim was proved again from the file.",
-        f"proved               {over} the worst-case regret of the rule {about}, lies between {lower!r} and {upper!r}.",
-        f"proved               {over} no aggregator of the reports, randomised or not, has a worst-case regret below {value!r}.",
+        f"proved               {over} the worst-case regret of the rule {about}, lies between {lower!r} and {upper!r}. {end}",
+        f"proved               {over} no aggregator of the reports, randomised or not, has a worst-case regret below {value!r}. {end}",
         'label, not checked   "minimax"',
     ]
     data = json.loads(run("verify", path, "--json"))
@@ -320,12 +324,15 @@ def test_the_family_in_words() -> None:
     upper = {"upper": {"bound": 0.5}}
     (claim,) = claims(independent(1, [0, 1.0], **upper), "f = x")
     assert claim == (
-        "Square loss, two states, all structures of one agent, with any prior: "
-        "the worst-case regret of the rule f = x, is at most 0.5."
+        "Square loss, two states, all structures of one agent who reports her posterior, and any prior: "
+        "the worst-case regret of the rule f = x, is at most 0.5. Decimals name doubles."
     )
     (claim,) = claims(independent(3, ["1/10", 0.5], lower={"bound": 0.25}), "f")
-    assert "3 agents whose signals are independent given the state, with a prior from 1/10 to 0.5: " in claim
-    assert claim.endswith("is at least 0.25.")
+    assert (
+        "3 agents who report their posteriors, with signals independent given the state, and a prior from 1/10 to 0.5: "
+        in claim
+    )
+    assert claim.endswith("is at least 0.25. Decimals name doubles.")
     for prior_range in ([5e-324, 1], [0, math.nextafter(1, 0)], ["1/1000", 1]):
         assert "any prior" not in claims(independent(2, prior_range, **upper), "f")[0]
 
@@ -333,14 +340,23 @@ def test_the_family_in_words() -> None:
 def test_a_claim_on_a_finite_family_in_words() -> None:
     weather = as_read(rp.certify("mean", UNKNOWN))
     shown = weather["claims"][0]
-    assert "the 2 structures in this file (2 states, 2 agents, reports: posteriors, compared exactly)" in shown
-    for report, words in (("higher-order", "higher-order"), ("decision", "the likelier state")):
+    assert "the 2 structures in this file (2 states, 2 agents, reports: posteriors; compared exactly)" in shown
+    for report, words in (
+        ("higher-order", "posteriors, and those expected of the others"),
+        ("decision", "the likeliest state, the first of equals"),
+    ):
         weather["family"]["report"] = report
-        assert f"reports: {words}, compared exactly" in claims(weather, None)[0]
+        assert f"reports: {words}; compared exactly" in claims(weather, None)[0]
+    weather["family"]["states"] = ["a", "b", "c"]
+    assert claims(weather, None)[0].startswith("Square loss, summed over the states, the 2 structures")
+    weather["family"]["states"] = ["a", "b"]
     weather["family"]["report"] = "listed"
     weather["family"]["structures"] = weather["family"]["structures"][:1]
     weather["family"]["agents"] = ["ann"]
-    assert "the 1 structure in this file (2 states, 1 agent, reports: listed in this file)" in claims(weather, None)[0]
+    assert (
+        "the 1 structure in this file (2 states, 1 agent, reports: listed in this file, where the omniscient one sees the point)"
+        in claims(weather, None)[0]
+    )
 
 
 def test_only_what_is_claimed_is_said() -> None:
