@@ -311,6 +311,12 @@ def structures(data: Data) -> list[Points]:
     return found
 
 
+def normalised(mass: list[Fraction]) -> list[Fraction]:
+    """The distribution that is proportional to this."""
+    total = sum(mass, Fraction(0))
+    return [m / total for m in mass]
+
+
 def flat(nested: Any, at: tuple[int, ...] = ()) -> dict[tuple[int, ...], Fraction]:
     """The entries of nested lists by their places."""
     if not isinstance(nested, list):
@@ -324,7 +330,7 @@ def reported(joint: dict[tuple[int, ...], list[Fraction]], signals: tuple[int, .
     def belief(agent: int, signal: int) -> list[Fraction]:
         seen = [mass for s, mass in joint.items() if s[agent] == signal]
         total = [sum(column) for column in zip(*seen, strict=True)]
-        return [m / sum(total) for m in total]
+        return normalised(total)
 
     def said(distribution: list[Fraction]) -> list[Fraction]:
         return distribution[1:] if len(distribution) == 2 else distribution
@@ -361,7 +367,7 @@ def loss(points: Points, forecast: Callable[[Reports, list[Fraction]], list[Frac
 def payoff(points: Points, forecasts: dict[Reports, list[Fraction]], paradigm: str) -> Fraction | float:
     """What nature gets from one structure."""
     own = loss(points, lambda reports, _: forecasts[reports])
-    omniscient = loss(points, lambda _, mass: [m / sum(mass) for m in mass])
+    omniscient = loss(points, lambda _, mass: normalised(mass))
     if paradigm == "ratio":
         return own / omniscient if omniscient else Fraction(1) if not own else inf
     return own - omniscient if paradigm == "additive" else own
@@ -388,9 +394,9 @@ def finite_least(data: Data, mixture: list[Data]) -> Fraction:
         points = chosen[int(entry["structure"])]
         scale = Fraction(entry["weight"])
         if paradigm == "ratio":
-            scale /= loss(points, lambda _, mass: [m / sum(mass) for m in mass])
+            scale /= loss(points, lambda _, mass: normalised(mass))
         for reports, mass in points:
             old = masses.get(reports, [Fraction(0)] * len(mass))
             masses[reports] = [x + scale * m for x, m in zip(old, mass, strict=True)]
-    best = {reports: [m / sum(mass) for m in mass] for reports, mass in masses.items()}
+    best = {reports: normalised(mass) for reports, mass in masses.items()}
     return Fraction(sum(Fraction(e["weight"]) * payoff(chosen[int(e["structure"])], best, paradigm) for e in mixture))
