@@ -369,7 +369,7 @@ def test_tiny_boxes_of_a_tail(kind: str, *, mirrored: bool) -> None:
             exact = max(-2 * excess(x1, x2).c, Fraction(0))
             assert near(Fraction(float(measured.bends[0, direction])) * 8 / square, exact)
             bent += exact > Fraction(1, 10)
-        assert measured.bends[0, 2] == 0
+        assert measured.bends[0, 2] < 1e-290  # tails have no priors to bend in
     assert bent >= 10
 
 
