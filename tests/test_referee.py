@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
@@ -247,13 +248,45 @@ def test_the_theorem_holds_for_its_range_of_b(b: float | str, status: int, check
     assert check(data)[0] == status
 
 
-def test_the_slopes_of_the_theorem_need_about_that_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the range does not refuse b, the Hessian or the boxes do."""
+@pytest.mark.parametrize(
+    ("b", "words"),
+    [
+        (fmpq(1, 100), "The theorem is not shown for small priors or posteriors."),
+        (fmpq(6, 100), "The upper bound is not shown at prior log-odds"),
+        (fmpq(1), "The upper bound is not shown at prior log-odds"),
+        (fmpq(6, 5), "The Hessian is not shown to be negative definite."),
+    ],
+)
+def test_the_slopes_of_the_theorem_need_about_that_range(b: fmpq, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the range does not refuse b, one of the steps does."""
+    monkeypatch.setattr(referee, "fmpq", lambda *parts: fmpq(0) if parts == (2, 25) else fmpq(*parts))
     monkeypatch.setattr(referee, "number", lambda _: fmpq(2))
     ctx.prec = 80
-    for b, words in ((fmpq(1), NOT_SHOWN), (fmpq(6, 5), "The Hessian is not shown to be negative definite")):
-        with pytest.raises(SystemExit, match=words):
-            referee.theorem((fmpq(1, 2), b, fmpq(4), fmpq(0)), 2, fmpq(1))
+    with pytest.raises(SystemExit, match=words):
+        referee.theorem((fmpq(1, 2), b, fmpq(4), fmpq(0)), 2, fmpq(1))
+
+
+def test_the_regions_of_the_theorem_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    regions: list[Any] = []
+    monkeypatch.setattr(referee, "prove", lambda *arguments: regions.extend(arguments))
+    ctx.prec = 80
+    referee.theorem((fmpq(1, 2), fmpq(1, 10), fmpq(4), fmpq(0)), 2, fmpq(1))
+    agents, value, pieces, known = regions
+    (_, first, *small, left), (_, second, *large, end) = pieces
+    assert agents == 2
+    assert float(value) == pytest.approx((5 * math.sqrt(5) - 11) / 8, rel=1e-15)
+    assert math.exp(small[0]) < value
+    assert small[1] == large[0] < 0 == large[1]
+    assert left == -16
+    assert end == -math.inf
+    assert small[0] < known[0] < math.log((3 - math.sqrt(5)) / (1 + math.sqrt(5))) < known[1] < small[1]
+    assert [known[2], known[3]] == [-known[1], -known[0]]
+    assert [float(number) for number in first(arb(-2))] == [float(value), 0]
+    for m in (-1.0, -0.3, 0.0):
+        prior, step = 1 / (1 + math.exp(-m)), arb(2) ** -30
+        kappa, change = second(arb(m))
+        assert float(kappa) == pytest.approx(7 / 40 * prior * (1 - 2 * prior), abs=1e-16)
+        assert float((second(arb(m) + step)[0] - kappa) / step) == pytest.approx(float(change), abs=1e-8)
 
 
 @pytest.mark.parametrize(("name", "number"), [("a", 0.5000000000000001), ("k", 4.000000000000001), ("k", "401/100")])
@@ -352,8 +385,32 @@ def test_the_mirrored_rule_needs_its_own_slopes(check: Check) -> None:
     mirrored["aggregator"]["phi"]["shift"] *= -1
     del mirrored["lower"]
     assert check(mirrored)[0] == 1
-    del witness["above"]
+    above = witness.pop("above")
     assert check(data)[0] == 1
+    del data["lower"], data["value"]
+    data["family"] = family(0.3, 0.7)
+    witness["below"] = above  # it is right for the mirrored rule, but there is nothing for the rule itself
+    assert check(data) == (1, UNREADABLE)
+
+
+def test_slopes_of_the_rule_prove_nothing_of_its_mirror_image(check: Check) -> None:
+    data = certificate("shift")
+    del data["lower"], data["value"]
+    data["family"] = family(0.2, 0.5)
+    assert check(data)[0] == 0
+    data["family"] = family(0.5, 0.8)
+    data["upper"]["witness"]["above"] = data["upper"]["witness"]["below"]
+    assert check(data)[1].startswith(NOT_SHOWN)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status"), [(0.45, 0.6, 0), (0.4, 0.55, 0), (0.41, 0.41, 0), (0.39, 0.55, 1), (0.45, 0.61, 1)]
+)
+def test_one_list_for_both_halves_reaches_the_farther_end(low: float, high: float, status: int, check: Check) -> None:
+    data = certificate("priors around 1/2")
+    del data["lower"], data["value"]
+    data["family"] = family(low, high)
+    assert check(data)[0] == status
 
 
 @pytest.mark.parametrize("end", ["low", "high"])
@@ -553,7 +610,7 @@ def test_too_long(check: Check) -> None:
     "text",
     [
         *("NaN", "Infinity", "1e999", "true", "null", "[1]", "1" + "0" * 301),
-        *('"0.02"', '"1/2/3"', '"٣"', '"1e-3"', '" 1"', '""', '"' + "1" * 1001 + '"', '"1/' + "1" * 1001 + '"'),
+        *('"0.02"', '"1/2/3"', '"٣"', '"1e-3"', '" 1"', '""', '"' + "0" * 1001 + '"', '"1/' + "1" * 1001 + '"'),
     ],
 )
 @pytest.mark.parametrize("part", ["upper", "lower", "value"])
@@ -589,7 +646,7 @@ def test_numbers_that_cannot_be_read(text: str, check: Check) -> None:
         (("aggregator", "phi", "form"), "cubic", UNREADABLE),
         (("aggregator", "phi", "form"), ["linear"], UNREADABLE),
         (("aggregator", "phi", "form"), "linear", UNREADABLE),
-        (("aggregator", "phi", "a"), -0.5, "The rule is not an increasing function of the log-odds."),
+        (("aggregator", "phi", "a"), -0.05, "The rule is not an increasing function of the log-odds."),
         (("aggregator", "phi", "b"), -0.1, "The rule is not an increasing function of the log-odds."),
         (("aggregator", "phi", "k"), 0, "The rule is not an increasing function of the log-odds."),
         (("aggregator", "phi"), None, UNREADABLE),
@@ -650,6 +707,81 @@ def test_hopeless_slopes_end(monkeypatch: pytest.MonkeyPatch) -> None:
     referee.slopes(rule, 1, fmpq(1, 3), fmpq(1, 2), arb("0.001"), witness)
     with pytest.raises(SystemExit, match=NOT_SHOWN):
         referee.slopes(rule, 1, fmpq(1, 3), fmpq(1, 2), arb("1e-30"), witness)
+
+
+# ------------------------------------------------------------------------------------------------ boxes and tails
+
+
+@pytest.mark.parametrize(
+    ("alpha", "agents", "bound", "kappa", "start", "end", "holds"),
+    [
+        ("1/2", 2, 0.025, 0.02, -1.027, -0.699, True),
+        ("1/2", 2, 0.025, 0.02, -1.029, -0.8, False),  # only at the left end of the piece
+        ("1/2", 2, 0.025, 0.02, -0.9, -0.697, False),  # only at the right end
+        ("1/2", 2, 0.025, 0.02, -1.3, -0.5, False),  # at both ends of the piece, not at its centre
+        ("1/100", 2, 0.28, 0.03, -24.0, -8.0, True),
+        ("1/100", 2, 0.22, 0.03, -24.0, -8.0, False),  # only for t near -16, and m near -8
+        ("1/100", 2, 0.28, -89.4, 8.0, 24.0, True),
+        ("1/100", 2, 0.22, -89.4, 8.0, 24.0, False),  # the mirror image
+        ("1", 1, 0.01, 0.01 * (1 - 1e-5), -1.0, -0.5, True),
+        ("1", 1, 0.01, 0.01 * (1 + 1e-5), -1.0, -0.5, False),  # f = g; only for t below -11
+        ("1", 1, 0.01, -0.01 / math.e * (1 - 1e-5), -1.0, -0.5, True),
+        ("1", 1, 0.01, -0.01 / math.e * (1 + 1e-5), -1.0, -0.5, False),  # only for t above 11
+    ],
+)
+def test_where_the_inequality_fails(
+    alpha: str,
+    agents: int,
+    bound: float,
+    kappa: float,
+    start: float,
+    end: float,
+    holds: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For the same kappa at all priors, compared with the inequality in floats."""
+    m, t = (axis.ravel() for axis in np.meshgrid(np.linspace(start, end, 401), np.linspace(-30, 30, 2001)))
+    g = 1 / (1 + np.exp(-t))
+    f = 1 / (1 + np.exp(-float(Fraction(alpha)) * (t + (agents - 1) * m)))
+    assert holds == bool(np.all((f - g) ** 2 - bound - kappa * (g * (1 + np.exp(-m)) - 1) < 0))
+
+    monkeypatch.setattr(referee, "BOXES", 6000)
+    ctx.prec = 80
+    rule = (referee.number(alpha), fmpq(0), fmpq(1), fmpq(0))
+    pieces = [(rule, lambda _: (arb(kappa), arb(0)), start, end, -math.inf)]
+    with contextlib.nullcontext() if holds else pytest.raises(SystemExit, match=NOT_SHOWN):
+        referee.prove(agents, arb(bound), pieces)
+
+
+@pytest.fixture
+def balls(monkeypatch: pytest.MonkeyPatch) -> list[arb]:
+    """The arguments s of all forecasts."""
+    arguments: list[arb] = []
+
+    def recorded(rule: Any, s: arb) -> tuple[arb, arb, arb]:
+        arguments.append(s)
+        return forecast(rule, s)
+
+    forecast = referee.forecast
+    monkeypatch.setattr(referee, "forecast", recorded)
+    return arguments
+
+
+def test_tails_look_at_the_prior_with_the_forecast_farthest_from_its_limit(balls: list[arb]) -> None:
+    ctx.prec = 80
+    rule = (fmpq(1), fmpq(0), fmpq(1), fmpq(0))
+    referee.prove(3, arb(2), [(rule, lambda _: (arb(0), arb(0)), -1.0, 0.5, -math.inf)])
+    edges = {float(s) for s in balls if s.rad() == 0}
+    assert edges >= {-8 + 2 * 0.5, 8 + 2 * -1.0}
+    assert not edges & {-8 + 2 * -1.0, 8 + 2 * 0.5}
+
+
+def test_the_hessian_is_looked_at_around_the_contact_point(balls: list[arb], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(referee, "prove", lambda *_: None)
+    ctx.prec = 80
+    referee.theorem((fmpq(1, 2), fmpq(1, 10), fmpq(4), fmpq(0)), 2, fmpq(1))
+    for point in np.linspace(-0.25, 0.25, 101):
+        assert any(ball.contains(arb(point)) for ball in balls)
 
 
 # ---------------------------------------------------------------------------------------------------- the formulas
