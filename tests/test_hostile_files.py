@@ -195,7 +195,8 @@ def test_a_place_without_a_file(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
 def test_an_endless_file_is_left_after_the_budget(tmp_path: Path) -> None:
     """The writer is stopped when the reader leaves; it would have gone on for ten times as much."""
-    pipe, sent = tmp_path / "pipe", []
+    pipe = tmp_path / "pipe"
+    sent: list[int] = []
     os.mkfifo(pipe)
 
     def write() -> None:
