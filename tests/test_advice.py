@@ -45,8 +45,8 @@ def test_calibrated_independent_agents_are_the_theorys_case() -> None:
     assert "The command: `robustpool aggregate FILE --rule product --clip 0.01`." in words
     assert "This is measured, not proved" in words
     without = compare(simulated(800, 2), rules=["mean", "minimax"])
-    assert said(without).startswith("What to do: use minimax (0.1652 against 0.1743 of the mean). The command: ")
-    tied = said(compare(simulated(250, 2, seed=2), rules=RULES_HERE))
+    assert said(without).startswith("What to do: use minimax (0.1682 against 0.1743 of the mean). The command: ")
+    tied = said(compare(simulated(80, 2, seed=3), rules=RULES_HERE))  # too few to tell product from minimax
     assert (
         "product, the best score, cannot be told from it. The command: `robustpool aggregate FILE --rule minimax"
         in tied

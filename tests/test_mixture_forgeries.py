@@ -292,7 +292,7 @@ def test_listed_points_are_checked() -> None:
     ):
         with pytest.raises(Refused, match=why):
             game(bad)
-    with pytest.raises(Refused, match="points that can come"):
+    with pytest.raises(Refused, match="points that can occur"):
         game(point, {**point, "mass": [0, 0]})
 
 
