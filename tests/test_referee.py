@@ -259,8 +259,8 @@ def test_the_theorem_holds_for_its_range_of_b(b: float | str, status: int, check
 )
 def test_the_slopes_of_the_theorem_need_about_that_range(b: fmpq, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the range does not refuse b, one of the steps does."""
-    monkeypatch.setattr(referee, "fmpq", lambda *parts: fmpq(0) if parts == (2, 25) else fmpq(*parts))
-    monkeypatch.setattr(referee, "number", lambda _: fmpq(2))
+    ends = {(2, 25): fmpq(0), (9, 10): fmpq(2)}
+    monkeypatch.setattr(referee, "fmpq", lambda *parts: ends.get(parts, fmpq(*parts)))
     ctx.prec = 80
     with pytest.raises(SystemExit, match=words):
         referee.theorem((fmpq(1, 2), b, fmpq(4), fmpq(0)), 2, fmpq(1))
