@@ -339,7 +339,8 @@ def reported(joint: dict[tuple[int, ...], list[Fraction]], signals: tuple[int, .
     for agent, signal in enumerate(signals):
         own = belief(agent, signal)
         if report == "decision":
-            reports.append(tuple(said([Fraction(int(k == own.index(max(own)))) for k in range(len(own))])))
+            likeliest = own.index(max(own))
+            reports.append(tuple(said([Fraction(int(k == likeliest)) for k in range(len(own))])))
             continue
         parts = said(own)
         if report == "higher-order":
