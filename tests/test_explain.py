@@ -377,8 +377,8 @@ def test_no_rule_can_promise_less_if_the_evidence_may_be_dependent(name: str) ->
 
 
 def test_many_forecasters_are_not_enumerated() -> None:
-    assert explain([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]).closing[0].startswith("Seven forecasters say 0.1 to 0.7, and")
-    assert explain([0.1] * 12).closing[0].startswith("12 forecasters all say 0.1, and")
+    assert explain([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]).closing[0].startswith("Seven forecasters say 0.1 to 0.7. The")
+    assert explain([0.1] * 12).closing[0].startswith("12 forecasters all say 0.1. The")
 
 
 @settings(max_examples=200, deadline=None)
@@ -666,7 +666,7 @@ def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
 def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Two forecasters say 0.7 and 0.6, and minimax makes 0.654 of it.\n")
+    assert done.stdout.startswith("Two forecasters say 0.7 and 0.6. The rule minimax combines them into 0.654.\n")
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))
     assert "\n    robustpool design --prior-range 0.05 0.2 --nature continuous" in done.stdout
     assert "*" in done.stdout

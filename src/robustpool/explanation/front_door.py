@@ -63,7 +63,7 @@ def explain(
     >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")
     0.933 to 0.969
     >>> print(why.closing[0])
-    Two forecasters say 0.7 and 0.6, and minimax makes 0.654 of it.
+    Two forecasters say 0.7 and 0.6. The rule minimax combines them into 0.654.
     """
     design = _design(rule)
     if design is not None and clip is not None:
@@ -207,7 +207,7 @@ def _of_a_finite_family(
         ),
         on_range=(),
         closing=(
-            f"{sentences.say(len(reports), kept)}, and the design makes {shown(forecast)} of it.",
+            f"{sentences.say(len(reports), kept)}. {sentences.combines('The design', len(reports))} {shown(forecast)}.",
             (
                 "That is the robust answer if what happened is one of the structures in its family; about any other it "
                 "says nothing."

@@ -136,7 +136,9 @@ def closing(
 ) -> tuple[str, ...]:
     """What can be repeated to others: the forecast, what it rests on, what it can cost, and when not to use it."""
     clipped = f" (brought into [{clip:g}, {1 - clip:g}])" if clip else ""
-    first = f"{say(x.size, tuple(x.tolist()))}{clipped}, and {chosen.name} makes {shown(forecast)} of it."
+    first = (
+        f"{say(x.size, tuple(x.tolist()))}{clipped}. {combines(f'The rule {chosen.name}', x.size)} {shown(forecast)}."
+    )
     if contradictory(x[None])[0]:
         return (
             first,
@@ -224,6 +226,15 @@ def _same_newspaper(forecast: float, low: float, high: float) -> str:
     if (forecast - 0.5) * (end - 0.5) > 0 and abs(forecast - 0.5) > abs(end - 0.5):
         return f"The forecast lies {word} report, as independent evidence adds up: {same}, and {beyond}."
     return f"The forecast lies {word} report: {same}, and {beyond}."
+
+
+def combines(who: str, count: int) -> str:
+    """Who makes one number of several, or keeps the only one; the number follows.
+
+    >>> combines("The rule mean", 2), combines("The rule mean", 1)
+    ('The rule mean combines them into', 'The rule mean says')
+    """
+    return f"{who} combines them into" if count > 1 else f"{who} says"
 
 
 def say(n: int, reports: tuple[Any, ...]) -> str:
