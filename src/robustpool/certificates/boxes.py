@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..verification.boxes import AT_ONCE
+from ..verification.boxes import next_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,10 +36,7 @@ def highest(
     for first in start:
         waiting = [first]
         while waiting:
-            boxes = waiting.pop()
-            if len(boxes) > AT_ONCE:
-                waiting.append(boxes.pick(slice(AT_ONCE, None)))
-                boxes = boxes.pick(slice(0, AT_ONCE))
+            boxes = next_batch(waiting)
             seen += len(boxes)
             with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
                 corner, most, bends = measure(boxes)

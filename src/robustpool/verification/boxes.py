@@ -79,15 +79,20 @@ def bending(bend: Floats, ends: Floats, scale: float) -> Floats:
     return up(up(width * width) * np.maximum(np.where(np.isnan(bend), np.inf, bend), 0.0)) / 8
 
 
+def next_batch(waiting: list[Boxes]) -> Boxes:
+    """The last boxes that wait, `AT_ONCE` at most; what is left of them goes on waiting."""
+    boxes = waiting.pop()
+    if len(boxes) > AT_ONCE:
+        waiting.append(boxes.pick(slice(AT_ONCE, None)))
+    return boxes.pick(slice(0, AT_ONCE))
+
+
 def all_at_most(measure: Callable[[Boxes], Measured], start: Iterator[Boxes], bound: float, budget: Budget) -> bool:
     """Whether a function is at most ``bound`` on boxes: True only if it is, False once a corner may exceed it."""
     for first in start:
         waiting = [first]
         while waiting:
-            boxes = waiting.pop()
-            if len(boxes) > AT_ONCE:
-                waiting.append(boxes.pick(slice(AT_ONCE, None)))
-                boxes = boxes.pick(slice(0, AT_ONCE))
+            boxes = next_batch(waiting)
             budget.spend(STEPS + STEPS_A_BOX * len(boxes))
             with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
                 corner, most, bends = measure(boxes)
