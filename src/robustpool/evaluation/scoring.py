@@ -11,7 +11,7 @@ from .bootstrap import percentile_interval, resampled_sums, sums_by_cluster
 from .calibration import Calibration, calibration
 from .isotonic import curve, decompose, fit_isotonic
 from .records import CurvePoint, Decomposition, Interval, RuleScore, Verdict
-from .scores import auc, brier, distinct, log_score, sharpness
+from .scores import auc, brier, distinct, histogram, log_score, sharpness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +41,7 @@ class Measured:
     auc: float | None
     sharpness: float
     curve: tuple[CurvePoint, ...]
+    histogram: tuple[float, ...]
 
 
 def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
@@ -60,6 +61,7 @@ def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) 
         auc=auc(at),
         sharpness=sharpness(at),
         curve=curve(fit),
+        histogram=histogram(at),
     )
 
 
@@ -138,6 +140,7 @@ def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, referen
         verdict=Verdict.REFERENCE if r == reference else _verdict(difference, enough),
         tied_with_best=to_best.low <= 0 or _unseen(to_best) or not enough,
         curve=rule.curve,
+        histogram=rule.histogram,
     )
 
 

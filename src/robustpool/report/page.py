@@ -114,6 +114,7 @@ def render(page: Page) -> str:
         calculator=_piece("calculator.html") if calculator else "",
         sections="\n".join(_section(key, section) for key, section in sections),
         settings=_settings(page.settings),
+        page_script=_piece("page.js"),
         script=_script(page.calculator) if page.calculator is not None else "",
     )
 
