@@ -153,7 +153,7 @@ def test_the_labels_of_differences_keep_apart(
     name: str, reach: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures: list[Any] = []
-    monkeypatch.setattr(comparison_pictures, "png", lambda figure: figures.append(figure) or b"")
+    monkeypatch.setattr(comparison_pictures, "png", figures.append)
     rules = [replace(rule_score(0), name=name, difference=Interval(sum(reach) / 2, *reach)), rule_score(2)]
     differences(comparison(rules=tuple(rules)))
     figures[0].draw_without_rendering()
