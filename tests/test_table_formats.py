@@ -12,7 +12,7 @@ import pytest
 
 from forecasters import as_answers
 from robustpool.errors import InputError
-from robustpool.tables import row_store
+from robustpool.tables import answers
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.recency import weigh_by_age
@@ -178,9 +178,9 @@ def test_of_a_day_as_of_is_the_end(timed: Path) -> None:
         assert ("q2", "eve") not in as_answers(read_forecasts(timed, as_of=moment)), moment
 
 
-@pytest.mark.parametrize("room", [row_store.ROOM, 1])
+@pytest.mark.parametrize("room", [answers.ROOM, 1])
 def test_half_life_leaves_out_answers_without_a_time(timed: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_store, "ROOM", room)
+    monkeypatch.setattr(answers, "ROOM", room)
     without = aggregate_table(timed, "mean", half_life=2).forecasts
     timed.write_text(timed.read_text() + "q1,eve,0.9,,1\nq3,eve,0.5,NA,\n")
     pooled = aggregate_table(timed, "mean", half_life=2)

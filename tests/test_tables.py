@@ -21,13 +21,13 @@ from forecasters import Answers, as_answers
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.errors import InputError
 from robustpool.forecasts import ContradictionWarning, aggregate
-from robustpool.tables import frames, row_store
+from robustpool.tables import answers as all_answers
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.recency import weigh_by_age
 from robustpool.tables.records import ForecastTable
 from robustpool.tables.rejecting import RowsLeftOutWarning
-from robustpool.tables.values import times
+from robustpool.tables.values import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,9 +140,7 @@ def many(tmp_path: Path) -> Path:
 def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RowsLeftOutWarning):
         whole = aggregate_table(many, half_life=10)
-    monkeypatch.setattr(row_store, "ROOM", room)
-    monkeypatch.setattr(row_store, "MOVED_AT_ONCE", 100)
-    monkeypatch.setattr("robustpool.tables.text_blocks.BLOCK", 4096)
+    monkeypatch.setattr(all_answers, "ROOM", room)
     with pytest.warns(RowsLeftOutWarning):
         parted = aggregate_table(many, half_life=10)
     np.testing.assert_array_equal(parted.forecasts, whole.forecasts)
@@ -162,7 +160,7 @@ def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: p
 
 
 def test_the_files_are_removed_even_after_an_error(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_store, "ROOM", 100)
+    monkeypatch.setattr(all_answers, "ROOM", 100)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(InputError, match=r"cannot be used\)\.$"):
         aggregate_table(many, strict=True)
@@ -171,7 +169,7 @@ def test_the_files_are_removed_even_after_an_error(many: Path, tmp_path: Path, m
 
 def test_fewer_questions_than_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _saved(long_frame({("x", "a"): 0.25, ("x", "b"): 0.75, ("y", "a"): 0.5}), tmp_path / "f.csv")
-    monkeypatch.setattr(row_store, "ROOM", 1)
+    monkeypatch.setattr(all_answers, "ROOM", 1)
     pooled = aggregate_table(path, "mean")
     assert by_question(pooled) == {"x": 0.5, "y": 0.5}
     assert pooled.answers.tolist() == [2, 1]
@@ -185,7 +183,7 @@ def test_a_table_without_questions() -> None:
 
 
 def test_a_temporary_folder_that_cannot_be_used(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_store, "ROOM", 100)
+    monkeypatch.setattr(all_answers, "ROOM", 100)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with pytest.raises(
         InputError, match=r"^many rows need a temporary folder, set by TMPDIR; it cannot be used \(No such file .*\)\.$"

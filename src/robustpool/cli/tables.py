@@ -9,7 +9,7 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..tables.records import Rejections
+    from ..tables.records import RowsLeftOut
 
 
 def named_columns(texts: Iterable[str]) -> dict[str, str]:
@@ -29,7 +29,7 @@ def named_columns(texts: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def rejected_data(rejected: Rejections) -> dict[str, Any]:
+def rejected_data(rejected: RowsLeftOut) -> dict[str, Any]:
     """The rows that were left out, as a JSON object."""
     first = [{"line": each.line, "reason": each.reason} for each in rejected.first]
     return {"total": rejected.total, "counts": rejected.counts, "first": first}

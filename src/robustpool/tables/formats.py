@@ -28,7 +28,8 @@ class Format:
     name: str
     signs: frozenset[str]  # a table with all of these columns is in this format
     roles: Mapping[str, tuple[str, ...]]
-    extras: Mapping[str, str] = field(default_factory=dict)  # columns that say which rows are forecasts of yes or no
+    extras: Mapping[str, str] = field(default_factory=dict)  # columns that say which rows are forecasts
+    sieves: tuple[tuple[str, str, str], ...] = ()  # column, rule, and in SQL what does not pass it ("given": anything)
     question_is_the_rest: bool = False  # the columns without a role name the question together
 
 
@@ -60,7 +61,12 @@ METACULUS = Format(
         "outcome": ("outcome", "resolution"),
         "timestamp": ("start_time",),
     },
-    {"count": "forecaster_count", "categories": "probability_yes_per_category", "cdf": "continuous_cdf"},
+    {"count": "forecaster_count", "categories": "probability_yes_per_category", "cdf": "continuous_cdf", "end": "end_time"},
+    (
+        ("count", "a row must be the forecast of one forecaster, not an aggregate of so many", "given"),
+        ("categories", "a forecast must be on a binary question", "given"),
+        ("cdf", "a forecast must be on a binary question", "given"),
+    ),
 )
 """``forecast_data.csv`` of the data download of Metaculus."""
 
@@ -71,9 +77,19 @@ GJP = Format(
         "question_id": ("ifp_id",),
         "forecaster_id": ("user_id",),
         "probability": ("value",),
+        "outcome": ("outcome",),
         "timestamp": ("timestamp", "fcast_date"),
     },
     {"option": "answer_option", "kind": "fcast_type", "status": "q_status"},
+    (
+        (
+            "question",
+            "a question must not be conditional on another (its name ends in -1 to -5)",
+            "regexp_full_match({}, '.*-[1-5]')",
+        ),
+        ("kind", "a forecast must not be withdrawn (fcast_type 4)", "{} IN ('4', '4.0')"),
+        ("status", "a question must not be voided", "{} = 'voided'"),
+    ),
 )
 """``survey_fcasts`` of the Good Judgment Project."""
 
@@ -88,6 +104,7 @@ IQISA = Format(
         "timestamp": ("timestamp",),
     },
     {"option": "answer_option", "status": "q_status"},
+    (("status", "a question must not be voided", "{} = 'voided'"),),
 )
 """The common form into which iqisa brings the data of several platforms."""
 
@@ -96,6 +113,7 @@ HUBVERSE = Format(
     frozenset({"model_id", "output_type", "output_type_id", "value"}),
     {"forecaster_id": ("model_id",), "probability": ("value",), "outcome": ("outcome",)},
     {"option": "output_type_id", "output_type": "output_type"},
+    (("output_type", "output_type must be pmf", "{} <> 'pmf'"),),
     question_is_the_rest=True,
 )
 """Model output of a forecasting hub: the columns of the task together are the question."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-import numpy as np
+from math import isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..checks import choice
 from ..errors import InputError
 from ..wording import listed
 from .formats import FORMATS, NEEDED, OUR_NAMES, OURS, ROLES, Format, check_different, plain, told_format
-from .values import numbers
+from .values import is_missing, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..aggregators.rows import FloatArray
-    from .values import Cells
+    Column = Sequence[Any]
 
 LAYOUTS = ("auto", "long", "wide")
 BESIDE = ("question_id", "outcome", "cluster")
@@ -31,6 +29,14 @@ NO_FORECASTER = re.compile(r"index|level_\d+|unnamed_\d+|forecasts?|forecasters?
 """Columns of numbers that count rows, as pandas names them, or that are our own output."""
 
 
+class PlacedCell(NamedTuple):
+    """A column of a wide table: whose answers it holds, and for which option if there are more than two."""
+
+    place: int
+    forecaster: str
+    option: str | None = None
+
+
 @dataclass(frozen=True)
 class Plan:
     """Which columns play which role, by their place in the header."""
@@ -38,7 +44,7 @@ class Plan:
     format: Format
     question: tuple[int, ...]  # one column, or several that name the question together
     roles: Mapping[str, int]  # of the other roles, those that there are
-    forecasters: tuple[int, ...] = ()  # of a wide table: the columns of the forecasters
+    cells: tuple[PlacedCell, ...] = ()  # of a wide table: the columns of the forecasters
     extras: Mapping[str, int] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()  # of a wide table: columns of numbers most of which are no probabilities
@@ -46,12 +52,17 @@ class Plan:
     @property
     def wide(self) -> bool:
         """Whether there is a column for each forecaster."""
-        return bool(self.forecasters)
+        return bool(self.cells)
+
+    @property
+    def forecasters(self) -> tuple[str, ...]:
+        """Of a wide table: their names."""
+        return tuple(dict.fromkeys(cell.forecaster for cell in self.cells))
 
 
 def make_plan(
     names: Sequence[str],
-    first_rows: Sequence[Cells],
+    first_rows: Sequence[Column],
     *,
     layout: str = "auto",
     format: str = "auto",
@@ -97,7 +108,7 @@ def _long(header: list[str], known: Format, said: dict[str, int]) -> Plan:
     return Plan(known, question, roles, extras=extras, ignored=ignored)
 
 
-def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int], *, percent: bool) -> Plan:
+def _wide(header: list[str], first_rows: Sequence[Column], said: dict[str, int], *, percent: bool) -> Plan:
     """A column of the question, else the first, names the question; every column of probabilities without a role is a forecaster.
 
     If no column is one for the most part, every column of numbers is: its rows are rejected then, and that says why.
@@ -106,7 +117,7 @@ def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int], 
     roles = _found(header, OURS, {role: place for role, place in said.items() if role in beside}, only=BESIDE)
     if "question_id" not in roles:
         other = next((f"is the {role}" for role, place in roles.items() if place == 0), None)
-        if other is not None or _has_fraction(numbers(first_rows[0]).values):
+        if other is not None or _has_fraction(first_rows[0]):
             raise InputError(
                 "the first column of a wide table must name the questions; "
                 f"{header[0]!r} {other or 'holds probabilities'}: add a column question_id."
@@ -126,7 +137,8 @@ def _wide(header: list[str], first_rows: Sequence[Cells], said: dict[str, int], 
     used = {question, *roles.values(), *forecasters}
     ignored = tuple(name for i, name in enumerate(header) if i not in used and name)
     outside = tuple(header[i] for i in numeric if i not in forecasters)
-    return Plan(OURS, (question,), roles, forecasters, ignored=ignored, outside=outside)
+    cells = tuple(PlacedCell(place, header[place]) for place in forecasters)
+    return Plan(OURS, (question,), roles, cells, ignored=ignored, outside=outside)
 
 
 def _found(
@@ -190,26 +202,37 @@ def _said(header: list[str], columns: Mapping[str, str]) -> dict[str, int]:
 
 def _check_header(header: list[str]) -> None:
     """Refuse a first line that is no header, and names that stand there twice."""
-    values = numbers(header).values
-    if _has_fraction(values) or (len(header) > 1 and not np.isnan(values).any()):
+    if _has_fraction(header) or (len(header) > 1 and not any(map(isnan, _numbers(header)))):
         raise InputError(f"the first line must name the columns; it is {', '.join(header)!r:.80}.")
     check_different(header)
 
 
-def _has_fraction(values: FloatArray) -> bool:
-    return bool(np.any(values[np.isfinite(values)] % 1 > 0))
+def _numbers(column: Column) -> list[float]:
+    """The numbers of a column, NaN for what is none; per cent signs do not matter."""
+    return list(map(_number, column))
 
 
-def _numeric(column: Cells) -> bool:
-    """Whether most of what stands in a column are numbers; per cent signs do not matter."""
-    if isinstance(column, np.ndarray) and column.dtype.kind == "b":
+def _number(entry: Any) -> float:
+    try:
+        return number(entry.rstrip("% ") if isinstance(entry, str) else entry)
+    except (TypeError, ValueError):
+        return nan
+
+
+def _has_fraction(column: Column) -> bool:
+    return any(isfinite(value) and value % 1 > 0 for value in _numbers(column))
+
+
+def _numeric(column: Column) -> bool:
+    """Whether most of what stands in a column are numbers."""
+    if any(isinstance(entry, bool) for entry in column):
         return False
-    found = numbers(column, percent_signs=True)
-    return bool(np.count_nonzero(~np.isnan(found.values)) >= np.count_nonzero(found.wrong))
+    values = _numbers(column)
+    wrong = sum(isnan(value) and not is_missing(entry) for value, entry in zip(values, column, strict=True))
+    return sum(not isnan(value) for value in values) >= wrong
 
 
-def _in_range(column: Cells, high: float) -> bool:
-    """Whether at least half of the numbers of a column lie in [0, high]; per cent signs do not matter."""
-    values = numbers(column, percent_signs=True).values
-    given = values[~np.isnan(values)]
-    return bool(2 * np.count_nonzero((given >= 0) & (given <= high)) >= len(given))
+def _in_range(column: Column, high: float) -> bool:
+    """Whether at least half of the numbers of a column lie in [0, high]."""
+    given = [value for value in _numbers(column) if not isnan(value)]
+    return 2 * sum(0 <= value <= high for value in given) >= len(given)

@@ -6,6 +6,7 @@ import csv
 import math
 import os
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,12 +14,12 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
-from .frames import NO_PARQUET
-from .records import Rejections, Tally
+from .engine import literal
+from .records import RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..aggregators.rows import FloatArray
     from .records import IntArray
@@ -38,7 +39,7 @@ class PooledTable:
     answers: IntArray  # (questions,): how many answers each forecast is made of
     outcome: FloatArray  # (questions,): 0, 1, or NaN where it is not known
     forecasters: int  # how many there are in the whole table
-    rejected: Rejections = field(default_factory=Rejections)
+    rejected: RowsLeftOut = field(default_factory=RowsLeftOut)
     tally: Tally = field(default_factory=Tally)
     contradictions: int = 0  # questions with both a 0 and a 1
     unfit: int = 0  # questions with another number of answers than the rule is for
@@ -62,11 +63,11 @@ class PooledTable:
         >>> pooled.frame("polars").rows()
         [('rain', 0.75, 2, 1)]
         """
-        import narwhals as nw
-
+        columns = self._typed_columns()
         try:
-            return nw.from_dict(self._typed_columns(), backend=backend).to_native()  # type: ignore[arg-type]
-        except (ImportError, ValueError, AttributeError) as error:
+            library = import_module(backend)
+            return library.table(columns) if backend == "pyarrow" else library.DataFrame(columns)
+        except (ImportError, ValueError, AttributeError, TypeError) as error:
             raise InputError(f"a data frame of {backend!r} cannot be made ({error}).") from None
 
     def _typed_columns(self) -> dict[str, Any]:
@@ -113,18 +114,15 @@ def _with_none(values: FloatArray) -> list[float | None]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def _parquet_writer(table: PooledTable) -> Any:
-    """What writes the table to a path, with the library that there is."""
-    try:
-        from pyarrow import parquet
+def _parquet_writer(table: PooledTable) -> Callable[[Path], object]:
+    """What writes the table to a path."""
+    import duckdb
 
-        frame = table.frame("pyarrow")
-        return lambda path: parquet.write_table(frame, path)
-    except ImportError:
-        pass
-    try:
-        import polars as pl
+    columns = {name: np.array(column, dtype=_KINDS.get(name)) for name, column in table._typed_columns().items()}
 
-        return pl.DataFrame(table._typed_columns()).write_parquet
-    except ImportError:
-        raise InputError(NO_PARQUET) from None
+    def write(path: Path) -> None:
+        with duckdb.connect() as connection:
+            connection.register("pooled", columns)
+            connection.execute(f"COPY (SELECT * FROM pooled) TO {literal(str(path))} (FORMAT parquet)")
+
+    return write

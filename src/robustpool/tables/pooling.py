@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,12 @@ from ..checks import number
 from ..errors import InputError
 from ..forecasts import ContradictionWarning, combine, low_end
 from ..wording import counted
-from . import row_store
+from . import answers as all_answers
 from .pooled import PooledTable
-from .reading import Reading, check_unread, closing, filled_store, moment
+from .reading import Reading, answers_of, check_unread, closing, moment
 from .recency import weigh_by_age
 from .records import ForecastTable
 from .rejecting import RowsLeftOutWarning, summary_lines
-from .row_store import Part
 from .sources import is_path, native_frame
 
 if TYPE_CHECKING:
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from .records import Rejections, Tally
-    from .text_blocks import Progress
+    from .records import IntArray, RowsLeftOut, Tally
+    from ..aggregators.rows import FloatArray
+    from .engine import Progress
 
 
 def aggregate_table(
@@ -87,21 +87,34 @@ def aggregate_table(
     how = Reading(layout, format, columns, percent, strict, as_of, progress)
     if isinstance(source, ForecastTable):
         check_unread(how)
-        pool.add(Part(source, 0, 1))
+        pool.add(source, np.arange(len(source.questions)))
         if pool.untimed and not pool.answered:
             raise InputError(f"half_life needs timestamps; no answer has one ({counted(source.rows, 'answer')}).")
         tally = replace(source.tally, untimed=source.tally.untimed + pool.untimed)
-        return pool.done(source.rejected, tally, stacklevel=3)
-    frame = None if is_path(source) else native_frame(source)
-    with filled_store(source if frame is None else frame, how, room=row_store.ROOM) as store:
-        for part in store.parts(moment(as_of)):
-            pool.add(part)
-        store.count(untimed=pool.untimed)
-        rejected, tally = closing(store, how, answers=pool.answered)
-    result = pool.done(rejected, tally, stacklevel=3)
+        pooled = pool.done(lambda numbers: [source.questions[each] for each in numbers.tolist()], stacklevel=3)
+        kept = {"rejected": source.rejected, "tally": tally, "question_type": source.question_type}
+        return replace(pooled, forecasters=len(source.forecasters), **kept)
+    library = None if is_path(source) else native_frame(source)
+    with answers_of(source, how) as answers:
+        for table, first in answers.parts(moment(as_of), room=all_answers.ROOM):
+            pool.add(table, first)
+        answers.count(untimed=pool.untimed)
+        rejected, tally = closing(answers, how, pool.questions, pool.answered)
+        pooled = pool.done(lambda entries: answers.texts(entries, "question")[0], stacklevel=3)
+    kept = {"rejected": rejected, "tally": tally, "question_type": answers.question_type}
+    pooled = replace(pooled, forecasters=answers.forecasters, **kept)
     for line in summary_lines(rejected, tally)[: (rejected.total > 0) + (tally.outcomes.total > 0)]:
         warnings.warn(line, RowsLeftOutWarning, stacklevel=2)
-    return result if frame is None else result.frame(frame.implementation)
+    return pooled if library is None else pooled.frame(library)
+
+
+class Pooled(NamedTuple):
+    """What was pooled of a table with some of the questions."""
+
+    first: IntArray  # (questions,), by which they are ordered and named
+    forecasts: FloatArray
+    answers: IntArray
+    outcome: FloatArray
 
 
 class Pool:
@@ -116,63 +129,59 @@ class Pool:
         if self._half_life is not None and not self._takes_weights:
             raise InputError("half_life makes weights, and this rule takes none.")
         self._unweighted = False
-        self._parts: list[tuple[slice, PooledTable]] = []  # with the places of its questions among all
-        self._at_odds: list[str] = []  # questions with both a 0 and a 1
-        self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
-        self._question_type: np.dtype[Any] | None = None
-        self.answered = self.untimed = 0
+        self._parts: list[Pooled] = []
+        self._at_odds: list[int] = []  # questions with both a 0 and a 1
+        self._unfit: list[tuple[int, int]] = []  # questions with a number of answers that the rule is not made for
+        self.answered = self.untimed = self.questions = 0
 
-    def add(self, part: Part) -> None:
-        """Combine the answers of a table."""
-        table = part.table if self._half_life is None else weigh_by_age(part.table, self._half_life)
-        self.untimed += part.table.rows - table.rows
-        self._question_type = table.question_type
-        forecasts = np.full(len(table.questions), np.nan)
+    def add(self, given: ForecastTable, first: IntArray) -> None:
+        """Combine the answers of a table; ``first`` says which of all questions its questions are."""
+        table = given if self._half_life is None else weigh_by_age(given, self._half_life)
+        self.untimed += given.rows - table.rows
+        self.questions += len(first)
+        forecasts = np.full(len(first), np.nan)
         for group in table.groups():
             count = group.reports.shape[1]
             self.answered += group.reports.size
             if self._agents not in (None, count):
-                self._unfit += [(table.questions[each], count) for each in group.questions.tolist()]
+                self._unfit += [(each, count) for each in first[group.questions].tolist()]
                 continue
             weights = group.weights if self._takes_weights else None
             self._unweighted |= weights is not group.weights
             said, at_odds = combine(group.reports, self._aggregator, self._clip, weights)
             forecasts[group.questions] = said
-            self._at_odds += [table.questions[each] for each in group.questions[at_odds].tolist()]
-        pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
-        self._parts.append((slice(part.first, None, part.step), pooled))
+            self._at_odds += first[group.questions[at_odds]].tolist()
+        self._parts.append(Pooled(first, forecasts, table.answers, table.outcome))
 
-    def done(self, rejected: Rejections, tally: Tally, stacklevel: int) -> PooledTable:
-        """One table of all of them, with a warning for what is odd."""
-        questions = sum(len(part.questions) for _, part in self._parts)
-        names: list[str] = [""] * questions
-        forecasts, outcome = np.full(questions, np.nan), np.full(questions, np.nan)
-        answers = np.zeros(questions, dtype=np.int64)
-        for places, part in self._parts:
-            names[places] = part.questions
-            forecasts[places], answers[places], outcome[places] = part.forecasts, part.answers, part.outcome
-        self._warn(questions, int(np.count_nonzero(answers)), stacklevel + 1)
-        forecasters = self._parts[0][1].forecasters
+    def done(self, names: Callable[[IntArray], list[str]], stacklevel: int) -> PooledTable:
+        """One table of all of them, with a warning for what is odd; ``names`` tells how questions are called."""
+        first, *columns = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        order = np.argsort(first)
+        forecasts, answers, outcome = (column[order] for column in columns)
+        self._warn(names, int(np.count_nonzero(answers)), stacklevel + 1)
         odd, unfit = len(self._at_odds), len(self._unfit)
-        kind = self._question_type
-        return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind)
+        return PooledTable(
+            names(first[order]), forecasts, answers, outcome, forecasters=0, contradictions=odd, unfit=unfit
+        )
 
-    def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
+    def _warn(self, names: Callable[[IntArray], list[str]], answered: int, stacklevel: int) -> None:
         if self._unfit:
-            name, count = self._unfit[0]
+            entry, count = min(self._unfit)
+            (name,) = names(np.array([entry]))
             rule = f"the rule is made for {self._agents} answers a question; question {name} has {count}"
             if len(self._unfit) == answered:
                 raise InputError(f"{rule} (and none has {self._agents}).")
-            without = f"{len(self._unfit):,} of {counted(questions, 'question')} have no forecast"
+            without = f"{len(self._unfit):,} of {counted(self.questions, 'question')} have no forecast"
             warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
         if self._unweighted:
             warnings.warn(
                 "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
             )
         if self._at_odds:
+            (name,) = names(np.array([min(self._at_odds)]))
             warnings.warn(
                 "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question "
-                f"{self._at_odds[0]} has both ({len(self._at_odds):,} of {counted(questions, 'question')}).",
+                f"{name} has both ({len(self._at_odds):,} of {counted(self.questions, 'question')}).",
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )

@@ -5,26 +5,38 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..checks import frozen
 from ..errors import InputError
 from ..wording import counted
+from . import entries
+from .answers import fill
+from .engine import engine
 from .plans import make_plan
 from .recency import DAY
-from .records import ForecastTable, Rejections, Tally
-from .rejecting import RejectionLog
-from .row_store import RowStore
-from .sources import open_source, rewindable
-from .taking import take_long, take_wide
-from .values import integer_type, is_day, times
+from .records import ForecastTable, RowsLeftOut, Tally
+from .sources import ParquetSource, open_source
+from .values import is_day, seconds
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from .text_blocks import Progress
+    from .answers import Answers
+    from .engine import Engine, Progress
+    from .plans import Plan
+    from .sources import Source
+
+LOOK = 10_000
+"""Rows that are looked at to tell what the columns are."""
+
+INTEGERS = {f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}") for name, bits in
+            (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64)) for sign in ("", "U")}
+"""The types of whole numbers, as the engine calls them."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +113,17 @@ def read_forecasts(
     if isinstance(source, ForecastTable):
         check_unread(how)
         return source
-    with filled_store(source, how) as store:
-        (part,) = store.parts(moment(as_of))
-        rejected, tally = closing(store, how, answers=part.table.rows)
-        return replace(part.table, rejected=rejected, tally=tally)
+    with answers_of(source, how) as answers:
+        (part,) = answers.parts(moment(as_of))
+        rejected, tally = closing(answers, how, len(part.first), part.table.rows)
+        return replace(
+            part.table,
+            questions=answers.texts(part.first, "question")[0],
+            forecasters=answers.forecaster_names(),
+            rejected=rejected,
+            tally=tally,
+            question_type=answers.question_type,
+        )
 
 
 def check_unread(how: Reading) -> None:
@@ -115,61 +134,82 @@ def check_unread(how: Reading) -> None:
 
 
 @contextmanager
-def filled_store(source: Any, how: Reading, *, room: int | None = None) -> Iterator[RowStore]:
-    """A store with every row of a source that can be used; without ``room`` all in memory."""
-    log = RejectionLog()
-    with RowStore(log, room=room) as store, rewindable(source) as again:
-        opened = open_source(again, log, how.progress)
-        log.place = opened.place
-        batches = opened.batches()
-        first = next((batch for batch in batches if len(batch.lines)), None)
-        if first is None:
-            if log.lost:
-                closing(store, how, answers=0)  # says why no line is a row
-            columns = ", ".join(map(repr, opened.names))
-            raise InputError(f"forecasts must have at least one row; there is none below the columns {columns}.")
-        plan = make_plan(
-            opened.names,
-            first.columns,
-            layout=how.layout,
-            format=how.format,
-            columns=how.columns,
-            percent=how.percent,
-        )
-        if how.as_of is not None and "timestamp" not in plan.roles:
-            raise InputError("as_of needs a column timestamp; there is none.")
-        if plan.wide:
-            log.width = len(plan.forecasters)
-        people = tuple(opened.names[place] for place in plan.forecasters)
-        entry = "answer" if plan.wide else "row"
-        store.tally = replace(store.tally, entry=entry, ignored=plan.ignored, outside=plan.outside, forecasters=people)
-        if len(plan.question) == 1:
-            store.question_type = integer_type(first.columns[plan.question[0]])
-        for batch in chain([first], batches):
-            if plan.wide:
-                take_wide(batch, plan, opened.names, store, percent=how.percent)
-            else:
-                take_long(batch, plan, store, percent=how.percent)
-        yield store
+def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
+    """Every entry of a source in the engine, checked."""
+    import duckdb
+
+    with engine() as own:
+        opened = open_source(source, own)
+        try:
+            yield _answers(opened, own, how)
+        except duckdb.Error as error:
+            if isinstance(opened, ParquetSource):
+                raise opened.unreadable(error) from None
+            raise
 
 
-def closing(store: RowStore, how: Reading, *, answers: int) -> tuple[Rejections, Tally]:
+def _answers(source: Source, own: Engine, how: Reading) -> Answers:
+    plan = _plan(source, own, how)
+    made = entries.make_entries(source, plan, entries.Reading(percent=how.percent))
+    own.run(made.query, how.progress)
+    entry = "answer" if plan.wide else "row"
+    tally = Tally(entry=entry, ignored=plan.ignored, outside=plan.outside, forecasters=plan.forecasters)
+    answers = fill(own, source, made, tally)
+    if len(plan.question) == 1:
+        answers.question_type = INTEGERS.get(source.types[plan.question[0]])
+    if how.percent:
+        _count_percentages(answers)
+    return answers
+
+
+def _plan(source: Source, own: Engine, how: Reading) -> Plan:
+    columns = ", ".join(
+        f"c{i}" if entries.Cell("", kind).is_number else f"CAST(c{i} AS VARCHAR) AS c{i}"
+        for i, kind in enumerate(source.types)
+    )
+    rows = own.rows(f"SELECT {columns} FROM {source.relation(first=True)} LIMIT {LOOK}")
+    first = list(zip(*rows, strict=True)) or [()] * len(source.names)
+    plan = make_plan(
+        source.names,
+        first,
+        layout=how.layout,
+        format=how.format,
+        columns=how.columns,
+        percent=how.percent,
+    )
+    if how.as_of is not None and "timestamp" not in plan.roles:
+        raise InputError("as_of needs a column timestamp; there is none.")
+    return plan
+
+
+def _count_percentages(answers: Answers) -> None:
+    """Count those that were given in per cent, and how many of them look as if they were not."""
+    query = """SELECT count(probability), count(*) FILTER (probability <= 0.01),
+                      arg_min(probability, rowid) FILTER (probability > 0 AND probability < 0.01)
+               FROM entries WHERE fault IS NULL AND NOT isnan(probability)"""
+    ((percentages, small, between),) = answers.engine.rows(query)
+    fraction = None if between is None else 100 * between
+    answers.tally = replace(answers.tally, percentages=percentages, small=small, fraction=fraction)
+
+
+def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[RowsLeftOut, Tally]:
     """What was left out in the end; an error if that is everything, or anything while reading strictly."""
-    rejected, tally = store.log.done(), store.tally
-    entries = tally.entries + store.log.lost
-    outcomes = store.questions.unused_outcomes(store.log.place)
-    tally = replace(tally, entries=entries, outcomes=outcomes)
-    if rejected.total and (how.strict or not answers):
+    rejected, outcomes = answers.log.done(), answers.unused_outcomes()
+    tally = replace(answers.tally, outcomes=outcomes)
+    if rejected.total and (how.strict or not rows):
         first = rejected.first[0].reason
-        raise InputError(f"{first} ({rejected.total:,} of {counted(entries, tally.entry)} cannot be used).")
+        raise InputError(f"{first} ({rejected.total:,} of {counted(tally.entries, tally.entry)} cannot be used).")
+    if not tally.entries:
+        columns = ", ".join(map(repr, answers.source.names))
+        raise InputError(f"forecasts must have at least one row; there is none below the columns {columns}.")
     if outcomes.total and how.strict:
-        questions = counted(len(store.questions.codes.names), "question")
         first = outcomes.first[0].reason
-        raise InputError(f"{first} (the outcomes of {outcomes.total:,} of {questions} cannot be used).")
-    if not answers:
+        of_all = counted(questions, "question")
+        raise InputError(f"{first} (the outcomes of {outcomes.total:,} of {of_all} cannot be used).")
+    if not rows:
         untimed = f"no answer has a timestamp, which {'half_life' if how.as_of is None else 'as_of'} needs"
         why = "no answer is that old" if tally.later else untimed if tally.untimed else "every probability is missing"
-        raise InputError(f"forecasts must have at least one answer; {why} ({counted(entries, tally.entry)}).")
+        raise InputError(f"forecasts must have at least one answer; {why} ({counted(tally.entries, tally.entry)}).")
     return rejected, tally
 
 
@@ -181,8 +221,10 @@ def moment(as_of: float | str | datetime | None) -> float | None:
     """
     if as_of is None:
         return None
-    said = times([as_of])
-    if said.wrong[0] or said.values[0] != said.values[0]:
+    try:
+        when = seconds(as_of)
+    except (TypeError, ValueError):
+        when = math.nan
+    if math.isnan(when):
         raise InputError(f"as_of must be ISO 8601 or seconds since 1970; it is {as_of!r}.")
-    seconds = float(said.values[0])
-    return math.nextafter(seconds + DAY, seconds) if is_day(as_of) else seconds
+    return math.nextafter(when + DAY, when) if is_day(as_of) else when

@@ -6,6 +6,8 @@ each answer, ordered by question, with the numbers of question and forecaster in
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +15,13 @@ import numpy as np
 
 from ..checks import frozen
 from ..errors import InputError
+from ..files import write_whole
 from . import column_checks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -26,6 +31,19 @@ if TYPE_CHECKING:
 
 ANSWERS_AT_ONCE = 1 << 20
 """Answers that are laid out as a rectangle at a time."""
+
+
+FORMULA = re.compile(r"[=+\-@\x00-\x1f]")
+"""How a cell begins that a spreadsheet would run, or that is no text."""
+
+
+def neutral(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: with an apostrophe before it, if it begins as one.
+
+    >>> neutral("=1+1"), neutral("q1")
+    ("'=1+1", 'q1')
+    """
+    return f"'{text}" if FORMULA.match(text) else text
 
 
 class Group(NamedTuple):
@@ -44,16 +62,37 @@ class Rejection(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rejections:
-    """All rows that were not taken: how many for each kind of reason, and the first of them in full."""
+class RowsLeftOut:
+    """All rows that were not taken: how many for each kind of reason, and the first of them in full; iterate for every one.
+
+    >>> left_out = RowsLeftOut({"a row must have 3 fields": 1}, (Rejection(17, "a row must have 3 fields; line 17 has 2"),))
+    >>> left_out.total, [rejection.line for rejection in left_out]
+    (1, [17])
+    """
 
     counts: dict[str, int] = field(default_factory=dict)  # kind of reason -> rows
     first: tuple[Rejection, ...] = ()
+    every: Callable[[], Iterator[Rejection]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def total(self) -> int:
         """How many rows were not taken."""
         return sum(self.counts.values())
+
+    def __iter__(self) -> Iterator[Rejection]:
+        """Each of them with its line and its reason, by line."""
+        return iter(self.first) if self.every is None else self.every()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write all of them as CSV, with the columns line and reason."""
+
+        def write_text(partial: Path) -> None:
+            with partial.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(Rejection._fields)
+                writer.writerows((each.line, neutral(each.reason)) for each in self)
+
+        write_whole(path, write_text)
 
 
 @dataclass(frozen=True)
@@ -75,7 +114,7 @@ class Tally:
     percentages: int = 0  # probabilities that were given in per cent
     small: int = 0  # those of them that are at most 1 per cent
     fraction: float | None = None  # the first of them that is between 0 and 1, as it was given
-    outcomes: Rejections = field(default_factory=Rejections)  # why questions have no outcome that seem to have one
+    outcomes: RowsLeftOut = field(default_factory=RowsLeftOut)  # why questions have no outcome that seem to have one
 
     @property
     def aside(self) -> dict[str, int]:
@@ -113,7 +152,7 @@ class ForecastTable:
     weight: FloatArray | None = None  # (rows,), positive
     timestamp: FloatArray | None = None  # (rows,), seconds since 1970, UTC
     cluster: IntArray | None = None  # (questions,): questions of one cluster are not independent of each other
-    rejected: Rejections = field(default_factory=Rejections)
+    rejected: RowsLeftOut = field(default_factory=RowsLeftOut)
     tally: Tally = field(default_factory=Tally)
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
     offsets: IntArray = field(init=False, repr=False)  # (questions + 1,)

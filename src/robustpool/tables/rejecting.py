@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..wording import counted, listed
-from .records import Rejection, Rejections
-from .values import named
+from .entries import A_NUMBER, IN_RANGE, NO_FORECASTER, NO_QUESTION, SIGNED, TOO_LONG
+from .records import Rejection, RowsLeftOut
+from .values import named, number, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from ..aggregators.rows import BoolArray
+    from .entries import Check
     from .records import IntArray, Tally
 
 IN_FULL = 20
@@ -39,81 +40,132 @@ class RowsLeftOutWarning(UserWarning):
     """Some rows of a table of forecasts could not be used."""
 
 
+class Failed(NamedTuple):
+    """Entries that fail a check, by columns."""
+
+    checks: Sequence[Check]
+    fault: IntArray
+    first_line: IntArray
+    last_line: IntArray
+    question: Sequence[str]
+    forecaster: Sequence[str]
+    shown: Sequence[str | None]
+
+    def rejection(self, i: int, place: str) -> Rejection:
+        """The i-th of them, in a sentence."""
+        rule, line, last = self.checks[int(self.fault[i])].rule, int(self.first_line[i]), int(self.last_line[i])
+        if rule == TOO_LONG:
+            quoted_lines = f" with what is quoted up to line {last}" if last > line else ""
+            return Rejection(line, f"{rule}; {place} {line} has more{quoted_lines}")
+        where = f"(question {named(self.question[i])}, forecaster {named(self.forecaster[i])})"
+        return Rejection(line, f"{rule}; {place} {line} {where} {_says(rule, self.shown[i] or '')}")
+
+
 class RejectionLog:
-    """Collects rejections: how many for each rule, and the first ones in full.
+    """Collects rejections: how many for each rule, and all of them in full.
 
     >>> log = RejectionLog()
-    >>> log.reject("probability must lie in [0, 1]", [17, 18], lambda i: f"is {[1.2, -3][i]}")
+    >>> log.add("a row must have 3 fields", 17, "has 2")
     >>> log.done().first[0].reason
-    'probability must lie in [0, 1]; line 17 is 1.2'
+    'a row must have 3 fields; line 17 has 2'
     """
 
     def __init__(self, place: str = "line") -> None:
         """Nothing is rejected yet; rows are called lines, or rows of a data frame."""
         self.place = place
-        self.width = 1  # entries of a line: more than one in a wide table
         self._counts: dict[str, int] = {}  # entries, by rule
-        self._lost: dict[str, int] = {}  # lines that never became rows, by rule
-        self._first: dict[str, list[Rejection]] = {}
+        self._single: dict[str, list[Rejection]] = {}
+        self._failed: Failed | None = None
+
+    def add(self, rule: str, line: int, says: str, count: int = 1) -> None:
+        """Reject an entry, or some of which one sentence tells."""
+        self._counts[rule] = self._counts.get(rule, 0) + count
+        self._single.setdefault(rule, []).append(Rejection(line, f"{rule}; {self.place} {line} {says}"))
+
+    def fail(self, failed: Failed, width: int) -> None:
+        """Reject the entries that failed a check; of one that is too long every line counts, and every cell of it."""
+        self._failed = failed
+        for fault, count in zip(*np.unique(failed.fault, return_counts=True), strict=True):
+            rule, these = failed.checks[fault].rule, failed.fault == fault
+            lines = (failed.last_line - failed.first_line)[these].sum() * width if rule == TOO_LONG else 0
+            self._counts[rule] = self._counts.get(rule, 0) + int(count + lines)
 
     @property
-    def lost(self) -> int:
-        """How many entries stood in lines that never became rows."""
-        return self.width * sum(self._lost.values())
+    def total(self) -> int:
+        """How many entries are rejected until now."""
+        return sum(self._counts.values())
 
-    def reject(
-        self, rule: str, lines: Sequence[int] | IntArray, says: Callable[[int], str], count: int | None = None
-    ) -> None:
-        """Reject the rows at these lines; ``says(i)`` is what the i-th of them is. ``count`` if a line is many entries."""
-        number = len(lines) if count is None else count
-        if number == 0:
+    def done(self) -> RowsLeftOut:
+        """What was rejected: one of each rule at least, and the first of the rest, by line."""
+        examples = {rule: sorted(found)[:IN_FULL] for rule, found in self._single.items()}
+        if self._failed is not None:
+            for fault in np.unique(self._failed.fault).tolist():
+                places = np.flatnonzero(self._failed.fault == fault)[:IN_FULL].tolist()
+                rule = self._failed.checks[fault].rule
+                told = [self._failed.rejection(i, self.place) for i in places]
+                examples[rule] = sorted([*examples.get(rule, []), *told])[:IN_FULL]
+        heads = [found[0] for found in examples.values()]
+        others = sorted(rejection for found in examples.values() for rejection in found[1:])
+        first = tuple(sorted(heads + others[: max(0, IN_FULL - len(heads))]))
+        return RowsLeftOut(dict(self._counts), first, self._every if self._counts else None)
+
+    def _every(self) -> Iterator[Rejection]:
+        """Each of them, by line."""
+        single = sorted(rejection for found in self._single.values() for rejection in found)
+        if self._failed is None:
+            yield from single
             return
-        self._counts[rule] = self._counts.get(rule, 0) + number
-        self._tell(rule, lines, says)
+        from heapq import merge
 
-    def reject_line(self, rule: str, line: int, says: str, count: int = 1) -> None:
-        """Reject a line, or some, that cannot be parted into columns."""
-        self._lost[rule] = self._lost.get(rule, 0) + count
-        self._tell(rule, [line], lambda _: says)
-
-    def done(self) -> Rejections:
-        """What was rejected until now: one of each rule at least, and the first of the rest, by line."""
-        heads = [found[0] for found in self._first.values()]
-        others = sorted(rejection for found in self._first.values() for rejection in found[1:])
-        counts = self._counts | {rule: self.width * number for rule, number in self._lost.items()}
-        return Rejections(counts, tuple(sorted(heads + others[: max(0, IN_FULL - len(heads))])))
-
-    def _tell(self, rule: str, lines: Sequence[int] | IntArray, says: Callable[[int], str]) -> None:
-        first = self._first.setdefault(rule, [])
-        for i in range(min(len(lines), IN_FULL - len(first))):
-            first.append(Rejection(int(lines[i]), f"{rule}; {self.place} {lines[i]} {says(i)}"))
+        failed, place = self._failed, self.place
+        yield from merge(single, (failed.rejection(i, place) for i in range(len(failed.fault))), key=_line)
 
 
-class Checked:
-    """The rows of a batch that are still good; each row is rejected for one reason, the first that is found."""
-
-    def __init__(self, log: RejectionLog, lines: IntArray, where: Callable[[int], str]) -> None:
-        """All rows are good; ``where(i)`` says whose answer to which question row i is."""
-        self._log, self.where = log, where
-        self.lines = lines
-        self.good = np.ones(len(lines), np.bool_)
-
-    def reject(self, rule: str, wrong: BoolArray, says: Callable[[int], str], entries: int = 1) -> None:
-        """Reject the good rows among those that are marked; ``says(i)`` is what is wrong with row i."""
-        rows = np.flatnonzero(wrong & self.good)
-        if len(rows):
-            self.good[rows] = False
-            self._log.reject(
-                rule, self.lines[rows], lambda i: f"{self.where(rows[i])}{says(rows[i])}", count=entries * len(rows)
-            )
+def _line(rejection: Rejection) -> int:
+    return rejection.line
 
 
-def summary_lines(rejected: Rejections, tally: Tally) -> list[str]:
+def _says(rule: str, shown: str) -> str:
+    if rule in (NO_QUESTION, NO_FORECASTER):
+        return "is empty"
+    hints: dict[str, Callable[[str], str]] = {A_NUMBER: _number_hint, IN_RANGE: _percent_hint, SIGNED: _sign_hint}
+    return f"is {quoted(shown)}{hints.get(rule, _no_hint)(shown)}"
+
+
+def _no_hint(shown: str) -> str:  # noqa: ARG001
+    return ""
+
+
+def _number_hint(shown: str) -> str:
+    """What somebody probably meant."""
+    text = shown.strip()
+    try:
+        if text.endswith("%"):
+            return f"; {_instead(number(text[:-1].replace(',', '.')))}"
+        return f"; write {number(text.replace(',', '.')):g}"
+    except ValueError:
+        return ""
+
+
+def _percent_hint(shown: str) -> str:
+    value = number(shown)
+    return f"; if that is {value:g} %, {_instead(value)}" if 2 <= value <= 100 else ""
+
+
+def _sign_hint(shown: str) -> str:
+    return f": is it {shown.strip()} % or {100 * number(shown):g} %?"
+
+
+def _instead(percentage: float) -> str:
+    return f"write {percentage / 100:g}, or pass --percent (percent=True) if all are in per cent"
+
+
+def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
     """Sentences on everything that was read and is no answer of the table; none if there is nothing to say.
 
-    >>> from robustpool.tables.records import Rejections, Tally
+    >>> from robustpool.tables.records import RowsLeftOut, Tally
     >>> first = (Rejection(17, "probability must lie in [0, 1]; line 17 is 1.2"),)
-    >>> summary_lines(Rejections({"probability must lie in [0, 1]": 7}, first), Tally(entries=5000, missing=2))
+    >>> summary_lines(RowsLeftOut({"probability must lie in [0, 1]": 7}, first), Tally(entries=5000, missing=2))
     ['7 of 5,000 rows were left out: 7 because probability must lie in [0, 1] (line 17 is 1.2, ...).',
      '2 rows have no probability.']
     """
@@ -134,10 +186,10 @@ def summary_lines(rejected: Rejections, tally: Tally) -> list[str]:
             f"warning: with --percent (percent=True) {tally.fraction:g} is the probability {tally.fraction / 100:g}; "
             f"{share} % of the values are at most 1: are they fractions?"
         )
-    for name, number in tally.aside.items():
-        if number:
+    for name, count in tally.aside.items():
+        if count:
             one, many, what = ASIDES[name]
-            lines.append(f"{counted(number, tally.entry)} {one if number == 1 else many} {what}.")
+            lines.append(f"{counted(count, tally.entry)} {one if count == 1 else many} {what}.")
     other = [name for name in tally.ignored if name not in tally.outside]
     if other:
         lines.append(f"columns that were not used: {', '.join(other)}.")
@@ -151,12 +203,12 @@ def summary_lines(rejected: Rejections, tally: Tally) -> list[str]:
     return lines
 
 
-def _reasons(rejected: Rejections) -> str:
+def _reasons(rejected: RowsLeftOut) -> str:
     by_size = sorted(rejected.counts.items(), key=lambda item: -item[1])
     return "; ".join(_because(rule, count, rejected) for rule, count in by_size)
 
 
-def _because(rule: str, count: int, rejected: Rejections) -> str:
+def _because(rule: str, count: int, rejected: RowsLeftOut) -> str:
     examples = [each.reason.removeprefix(f"{rule}; ") for each in rejected.first if each.reason.startswith(f"{rule}; ")]
     shown = examples[:SHOWN] + (["..."] if count > min(len(examples), SHOWN) else [])
     return f"{count:,} because {rule} ({', '.join(shown)})"

@@ -1,43 +1,54 @@
-"""What a table can come from: a file or a data frame, as names of columns and batches of rows."""
+"""What a table can come from: a CSV, Parquet or Excel file, standard input or a data frame; to the engine all are relations."""
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import sys
-import tempfile
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+import zipfile
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from ..errors import InputError
-from .csv_batches import Batch, CsvSource
+from .csv_source import CsvSource, Lost, open_file
+from .engine import literal
 from .formats import OUR_NAMES, OURS, check_different, plain, told_format
-from .text_blocks import Progress, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .rejecting import RejectionLog
+    from .engine import Engine
+    from .records import IntArray
 
-PARQUET_SIGN = b"PAR1"
-"""How a Parquet file begins."""
-
+PARQUET_SIGN, ZIP_SIGN = b"PAR1", b"PK\x03\x04"
 PARQUET_SUFFIXES = (".parquet", ".pq")
-"""How its name ends."""
-
 STANDARD_INPUT = "-"
-"""The name of standard input."""
+
+ROWS_PER_BYTE, SWELLING, LARGE = 100, 1000, 1 << 28
+"""A Parquet file with more rows to a byte, or whose columns are so many times larger and large as well, is refused."""
+
+NO_EXCEL = "Excel files need openpyxl: pip install 'robustpool[excel]'."
 
 
 class Source(Protocol):
-    """The names of the columns, and the rows in batches; where a row stands is called its line or its row."""
+    """The names and types of the columns, and the rows in SQL, with the columns c0, c1, ...; rows have lines, or numbers."""
 
     names: list[str]
+    types: list[str]  # as the engine calls them
     place: str
 
-    def batches(self) -> Iterator[Batch]:
-        """The rows, some at a time."""
+    def relation(self, *, first: bool = False) -> str:
+        """The rows, or only the ``first``, for a look."""
+
+    def lost(self, rows: int) -> list[Lost]:
+        """Lines that are no rows, after so many rows were read."""
+
+    def lines(self, rows: IntArray, read: int) -> tuple[IntArray, IntArray]:
+        """Where each of these rows begins and ends, of those that were read."""
 
 
 def is_path(source: object) -> bool:
@@ -45,82 +56,145 @@ def is_path(source: object) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-@contextmanager
-def rewindable(source: Any) -> Iterator[Any]:
-    """The same source, or a copy in a temporary folder of what can be read only once: standard input, ``-``, or a pipe."""
-    if not is_path(source) or not _only_once(os.fspath(source)):
-        yield source
-        return
+def open_source(source: Any, engine: Engine) -> Source:
+    """A CSV, Parquet or Excel file, told from its first bytes, or a data frame."""
+    if not is_path(source):
+        return FrameSource(source, engine)
     name = os.fspath(source)
-    with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="robustpool-input-"))
-            copy = Path(folder) / "input"
-            with _opened_once(name) as stream, copy.open("wb") as file:
-                shutil.copyfileobj(stream, file)
-        except OSError as error:
-            why = error.strerror or error
-            raise InputError(f"{name!r} needs a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
-        try:
-            yield copy
-        except InputError as error:  # which should name what the user knows
-            raise InputError(str(error).replace(str(copy), name)) from None
+    path = Path(name)
+    if name != STANDARD_INPUT and (path.is_file() or path.is_dir() or not path.exists()):
+        return _opened(path, engine)
+    copy = engine.folder / "standard-input"  # or a pipe: what can be read only once
+    try:
+        with _opened_once(name) as stream, copy.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"{name!r} needs a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
+    try:
+        return _opened(copy, engine)
+    except InputError as error:  # which should name what the user knows
+        raise InputError(str(error).replace(str(copy), name)) from None
+
+
+def _opened(path: Path, engine: Engine) -> Source:
+    with open_file(path) as file:
+        beginning = file.read(4)
+    if beginning == PARQUET_SIGN:
+        return ParquetSource(path, engine)
+    if path.suffix.lower() in PARQUET_SUFFIXES:
+        raise InputError(
+            f"{str(path)!r} must be a Parquet file, as its name says; it does not begin as one: "
+            "write it again, or give it another name if it is CSV."
+        )
+    if beginning == ZIP_SIGN and _is_workbook(path):
+        return _workbook(path, engine)
+    return CsvSource(path, engine)
 
 
 def _opened_once(name: str) -> AbstractContextManager[IO[bytes]]:
     return nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open_file(Path(name))
 
 
-def _only_once(name: str) -> bool:
-    path = Path(name)
-    return name == STANDARD_INPUT or (path.exists() and not path.is_file() and not path.is_dir())
+class FrameSource:
+    """A data frame of pandas, polars or pyarrow."""
+
+    place = "row"
+
+    def __init__(self, frame: Any, engine: Engine) -> None:
+        """Take a frame as it is; an index of pandas that says something becomes a column."""
+        self._engine = engine
+        self._register(_native(frame))
+        self._columns = self._engine.rows("DESCRIBE SELECT * FROM source_frame")
+        self.names = [name for name, *_ in self._columns]
+        self.types = [kind for _, kind, *_ in self._columns]
+
+    def _register(self, frame: Any) -> None:
+        import duckdb
+
+        try:
+            self._engine.connection.register("source_frame", frame)
+        except duckdb.Error:
+            if not hasattr(frame, "write_parquet"):
+                raise
+            frame.write_parquet(self._engine.folder / "frame.parquet")  # the engine reads polars only with pyarrow
+            path = literal(str(self._engine.folder / "frame.parquet"))
+            self._engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({path})")
+
+    def relation(self, *, first: bool = False) -> str:  # noqa: ARG002
+        """The rows."""
+        return f"(SELECT {_numbered(self.names)} FROM source_frame)"
+
+    def lost(self, rows: int) -> list[Lost]:  # noqa: ARG002
+        """None."""
+        return []
+
+    def lines(self, rows: IntArray, read: int) -> tuple[IntArray, IntArray]:  # noqa: ARG002
+        """Rows are numbered from 0."""
+        return rows, rows
 
 
-def open_source(source: Any, log: RejectionLog, progress: Progress | None = None) -> Source:
-    """A CSV or Parquet file, told from its first bytes, or a data frame."""
-    if not is_path(source):
-        return _frame_source(source)
-    path = Path(source)
-    with open_file(path) as file:
-        beginning = file.read(4)
-    if beginning == PARQUET_SIGN:
-        from .frames import ParquetSource
+class ParquetSource(FrameSource):
+    """A Parquet file."""
 
-        return ParquetSource(path, progress)
-    if path.suffix.lower() in PARQUET_SUFFIXES:
-        raise InputError(
-            f"{str(path)!r} must be a Parquet file, as its name says; it does not begin as one: "
-            "write it again, or give it another name if it is CSV."
-        )
-    return CsvSource(path, log, progress)
+    def __init__(self, path: Path, engine: Engine) -> None:
+        """Read what the file says of itself."""
+        import duckdb
+
+        self._engine, self._path = engine, path
+        inside = engine.folder / "input.parquet"
+        inside.symlink_to(path.resolve())  # whatever its name is, no pattern to the engine
+        file = literal(str(inside))
+        try:
+            ((rows, columns),) = engine.rows(
+                f"SELECT any_value(f.num_rows), sum(m.total_uncompressed_size) FROM parquet_file_metadata({file}) f, "
+                f"parquet_metadata({file}) m"
+            )
+            self._check_size(int(rows or 0), int(columns or 0))
+            schema = engine.rows(f"SELECT name, num_children FROM parquet_schema({file})")
+            check_different([name for name, children in schema[1:] if not children])
+            engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({file})")
+            described = engine.rows("DESCRIBE SELECT * FROM source_frame")
+        except (duckdb.Error, UnicodeDecodeError, ValueError) as error:
+            raise self.unreadable(error) from None
+        self.names = [name for name, *_ in described]
+        self.types = [kind for _, kind, *_ in described]
+
+    def unreadable(self, error: Exception) -> InputError:
+        """One sentence on a file that is damaged."""
+        why = str(error).splitlines()[0].replace(str(self._engine.folder / "input.parquet"), self._path.name)
+        return InputError(f"the Parquet file {str(self._path)!r} cannot be read ({why}).")
+
+    def _check_size(self, rows: int, columns: int) -> None:
+        size = self._path.stat().st_size
+        if rows > ROWS_PER_BYTE * size or (columns > SWELLING * size and columns > LARGE):
+            raise InputError(
+                f"the Parquet file {str(self._path)!r} must not swell; it has {rows:,} rows and {columns:,} bytes "
+                f"in {size:,} bytes."
+            )
 
 
 def native_frame(source: Any) -> Any:
-    """A data frame of any library that narwhals knows; an index of pandas that says something becomes a column."""
-    import narwhals as nw
-
-    if hasattr(source, "reset_index") and hasattr(source, "columns"):
-        check_different(list(map(str, source.columns)))
-        if _index_says_something(source):
-            source = source.reset_index(names=[name or "question_id" for name in source.index.names])
-        source = source.rename(columns=str)
-    if hasattr(source, "column_names"):  # of pyarrow, which allows a name twice
-        check_different(source.column_names)
-    frame = nw.from_native(source, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, nw.DataFrame):
+    """The library of a data frame, as the name of a module; an error for anything else."""
+    module = type(source).__module__.partition(".")[0]
+    if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "columns"):
         raise InputError(
             "forecasts must be a file, a data frame of pandas, polars or pyarrow, or a ForecastTable; "
             f"they are of the type {type(source).__name__}."
         )
-    return frame
+    return module
 
 
-def _frame_source(source: Any) -> Source:
-    from .frames import FrameSource
-
-    return FrameSource(native_frame(source))
+def _native(source: Any) -> Any:
+    library = native_frame(source)
+    if library == "pandas":
+        check_different(list(map(str, source.columns)))
+        if _index_says_something(source):
+            source = source.reset_index(names=[name or "question_id" for name in source.index.names])
+        return source.rename(columns=str)
+    if hasattr(source, "column_names"):  # of pyarrow, which allows a name twice
+        check_different(source.column_names)
+    return source.collect() if hasattr(source, "collect") else source
 
 
 def _index_says_something(frame: Any) -> bool:
@@ -132,3 +206,44 @@ def _index_says_something(frame: Any) -> bool:
         return False
     other = [kind for name, kind in frame.dtypes.items() if plain(str(name)) not in OUR_NAMES]
     return frame.index.dtype.kind not in "iuf" or all(getattr(kind, "kind", "O") in "iuf" for kind in other)
+
+
+def _numbered(names: list[str]) -> str:
+    return ", ".join('"{}" AS c{}'.format(name.replace('"', '""'), i) for i, name in enumerate(names))
+
+
+# ------------------------------------------------------------------------------------------------------------------ Excel
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return False
+
+
+def _workbook(path: Path, engine: Engine) -> CsvSource:
+    """The first sheet of a workbook as a CSV file; a row of the sheet is a line."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(NO_EXCEL) from None
+    copy = engine.folder / "sheet.csv"
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        with copy.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows(_cells(row) for row in book.worksheets[0].iter_rows(values_only=True))
+    except Exception as error:  # whatever a damaged workbook makes of the library
+        raise InputError(f"the workbook {str(path)!r} cannot be read ({str(error).splitlines()[0]}).") from None
+    source = CsvSource(copy, engine)
+    source.place = "row"
+    return source
+
+
+def _cells(row: tuple[Any, ...]) -> Iterator[str]:
+    """The cells of a row as text, each on one line."""
+    for cell in row:
+        text = "" if cell is None else cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
+        yield " ".join(text.split("\n"))

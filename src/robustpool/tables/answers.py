@@ -1,0 +1,304 @@
+"""From entries to answers: of each forecaster the last one to each question, and one outcome and one cluster a question.
+
+The engine hands the entries over ordered by question, forecaster and time, some questions at a time; the rest is arithmetic on
+columns. Questions and forecasters have numbers here, and names only where somebody reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..checks import frozen
+from ..errors import InputError
+from .entries import NOTHING, TWO_VALUED, UNREADABLE
+from .records import ForecastTable, RowsLeftOut, Tally
+from .rejecting import Failed, RejectionLog
+from .values import named, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..aggregators.rows import BoolArray
+    from .engine import Engine
+    from .entries import Entries
+    from .records import IntArray
+    from .sources import Source
+
+ROOM = 2_500_000
+"""Entries that are held as arrays at a time."""
+
+NEVER = np.iinfo(np.int64).max
+
+ONE_OUTCOME = "a question must have one outcome"
+ONE_CLUSTER = "a question must have one cluster"
+WITHDRAWN = "a forecast must not be withdrawn (its end time)"
+
+
+class Part(NamedTuple):
+    """The answers to some of the questions, and the first entry of each of these."""
+
+    table: ForecastTable  # without names
+    first: IntArray  # (questions,)
+
+
+@dataclass
+class Answers:
+    """All entries of a source in the engine, and what has been learned of them."""
+
+    engine: Engine
+    source: Source
+    entries: Entries
+    log: RejectionLog
+    tally: Tally
+    size: int  # entries
+    forecasters: int
+    question_type: np.dtype[Any] | None = None  # of the names in the source, if they are whole numbers
+    doubts: list[tuple[int, str, str]] = field(default_factory=list)  # entry, rule and words: outcomes that are not taken
+
+    def count(self, **more: int) -> None:
+        """Add to the tally."""
+        self.tally = replace(self.tally, **{name: getattr(self.tally, name) + int(n) for name, n in more.items()})
+
+    def parts(self, as_of: float | None = None, *, room: int | None = None) -> Iterator[Part]:
+        """The answers in tables with at most about ``room`` entries each; without ``room`` one table."""
+        number = 1 if room is None else max(1, -(-self.size // room))
+        for part in range(number):
+            yield self._part(part, number, as_of)
+
+    def texts(self, entries: IntArray, *columns: str) -> list[list[str]]:
+        """What some columns of text say in these entries, column by column."""
+        self.engine.connection.register("wanted", {"entry": entries, "place": np.arange(len(entries))})
+        query = f"SELECT {', '.join(columns)} FROM wanted JOIN entries ON entries.rowid = entry ORDER BY place"
+        found = self.engine.arrays(query)
+        return [found[column].tolist() for column in columns]
+
+    def forecaster_names(self) -> list[str]:
+        """The names of the forecasters, by number."""
+        return list(self.engine.arrays("SELECT forecaster AS name FROM forecasters ORDER BY number")["name"].tolist())
+
+    def lines(self, entries: IntArray) -> tuple[IntArray, IntArray]:
+        """Where these entries stand in the source."""
+        width = self.entries.width
+        return self.source.lines(entries // width, self.size // width)
+
+    def unused_outcomes(self) -> RowsLeftOut:
+        """Which questions are taken without the outcome that some row says, and why."""
+        log = RejectionLog(self.log.place)
+        lines, _ = self.lines(np.array([entry for entry, _, _ in self.doubts], dtype=np.int64))
+        for line, (_, rule, says) in sorted(zip(lines.tolist(), self.doubts, strict=True), key=lambda pair: pair[0]):
+            log.add(rule, line, says)
+        return log.done()
+
+    # --------------------------------------------------------------------------------------------------- one part
+
+    def _part(self, part: int, parts: int, as_of: float | None) -> Part:
+        rows = self.engine.arrays(self._query(part, parts))
+        starts = np.ones(len(rows["q"]), np.bool_)
+        starts[1:] = rows["q"][1:] != rows["q"][:-1]
+        if (rows["check"][1:] != rows["check"][:-1])[~starts[1:]].any():
+            raise InputError("two questions cannot be told apart by the engine's hash of their names: rename some.")
+        start = np.flatnonzero(starts)
+        question = np.cumsum(starts) - 1
+        first = _least(rows["r"], start)
+        outcome, cluster, refused = self._facts(rows, question, start, first)
+        kept = ~np.isnan(rows["p"]) & ~refused[question]
+        answers, dropped = self._last(rows, question, kept, as_of)
+        self.count(**dropped)
+        order = np.argsort(first)
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        answers = answers[np.argsort(number[question[answers]], kind="stable")]
+        optional = {
+            name: frozen(rows[key][answers])
+            for name, key in (("weight", "w"), ("timestamp", "t"))
+            if key in rows
+        }
+        if "timestamp" in optional:
+            time = optional["timestamp"]
+            optional["timestamp"] = frozen(np.where(np.isinf(time), np.nan, time))
+        table = ForecastTable(
+            questions=range(len(start)),  # type: ignore[arg-type]
+            forecasters=range(self.forecasters),  # type: ignore[arg-type]
+            question=frozen(number[question[answers]]),
+            forecaster=frozen(rows["f"][answers].astype(np.int64)),
+            probability=frozen(rows["p"][answers]),
+            outcome=frozen(outcome[order]),
+            cluster=None if cluster is None else frozen(cluster[order]),
+            **optional,
+        )
+        return Part(table, first[order])
+
+    def _query(self, part: int, parts: int) -> str:
+        """The entries that are forecasts, ordered by question, forecaster and time; the last of equal ones counts."""
+        there = self.entries.columns
+        columns = {
+            "q": "hash(question)",
+            "check": "(hash(question, 1) & 65535)::USMALLINT",
+            "f": "coalesce(number, -1)::INTEGER",
+            "r": "entries.rowid",
+            "p": "coalesce(CASE WHEN fault IS NULL THEN probability END, 'nan'::DOUBLE)",
+        }
+        if "timestamp" in there:
+            columns["t"] = "coalesce(timestamp, '-inf'::DOUBLE)"
+        if "end" in there:
+            columns["e"] = "coalesce(\"end\", 'inf'::DOUBLE)"
+        if "weight" in there:
+            columns["w"] = "coalesce(weight, 'nan'::DOUBLE)"
+        if "outcome" in there:
+            columns["o"] = f"CASE WHEN fault IS NULL THEN outcome ELSE {NOTHING} END::TINYINT"
+        if "cluster" in there:
+            columns["c"] = "CASE WHEN fault IS NULL AND cluster <> '' THEN hash(cluster) ELSE 0 END"
+        if "option" in there:
+            columns["no"] = "option_key IN ('b', '0', '0.0', 'false', 'no')"
+            columns["p"] = "coalesce(CASE WHEN fault IS NULL THEN CASE WHEN no THEN 1 - probability ELSE probability END END, 'nan'::DOUBLE)"
+        sieves = sum(not check.is_forecast for check in self.entries.checks)
+        named = ", ".join(f'{sql} AS "{name}"' for name, sql in sorted(columns.items(), key=lambda item: item[0] != "no"))
+        some = f"AND hash(question) % {parts} = {part}" if parts > 1 else ""
+        order = ", ".join(["q", "f", *(["t"] if "t" in columns else []), *(["no DESC"] if "no" in columns else []), "r"])
+        return f"""SELECT {named} FROM entries LEFT JOIN forecasters USING (forecaster)
+                   WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {some} ORDER BY {order}"""
+
+    def _facts(
+        self, rows: dict[str, Any], question: IntArray, start: IntArray, first: IntArray
+    ) -> tuple[NDArray[np.float64], IntArray | None, BoolArray]:
+        """The outcome and the cluster of each question, and which questions are refused since they have two clusters."""
+        refused = np.zeros(len(start), np.bool_)
+        cluster = None
+        if "c" in rows:
+            code = np.unique(rows["c"], return_inverse=True)[1] if len(start) else rows["c"].astype(np.int64)
+            given = rows["c"] != 0
+            said, other, earlier = _said_first(code, given, rows["r"], question, start)
+            refused = other < NEVER
+            alone = len(rows["c"]) + first  # a question without a cluster is one of its own
+            cluster = np.where(said >= 0, said, alone)
+            if refused.any():
+                self._refuse_clusters(rows, question, np.flatnonzero(refused), other, earlier)
+        outcome = np.full(len(start), np.nan)
+        if "o" in rows:
+            values = rows["o"].astype(np.int64)
+            said, other, earlier = _said_first(values, values >= 0, rows["r"], question, start)
+            unread = _least(np.where(values == UNREADABLE, rows["r"], NEVER), start)
+            outcome = np.where(said >= 0, said, np.nan)
+            doubtful = (other < NEVER) | (unread < NEVER)
+            outcome[doubtful | refused] = np.nan
+            self._doubt(np.flatnonzero(doubtful & ~refused), unread, other, earlier)
+        return outcome, cluster, refused
+
+    def _doubt(self, questions: IntArray, unread: IntArray, other: IntArray, earlier: IntArray) -> None:
+        """Take no outcome of these questions: one cannot be read, or there are two."""
+        entries = np.where(unread < NEVER, unread, other)[questions]
+        before = self.lines(np.where(earlier < NEVER, earlier, 0)[questions])[0].tolist()
+        texts = self.texts(entries, "question", "forecaster", "outcome_text")
+        for each, entry, line, name, who, text in zip(questions, entries, before, *texts, strict=True):
+            if unread[each] < NEVER:
+                where = f"question {named(name)}" + ("" if self.entries.width > 1 else f", forecaster {named(who)}")
+                self.doubts.append((int(entry), TWO_VALUED, f"({where}) is {quoted(text)}"))
+            else:
+                says = f"(question {named(name)}) says another thing than {self.log.place} {line}"
+                self.doubts.append((int(entry), ONE_OUTCOME, says))
+
+    def _refuse_clusters(
+        self, rows: dict[str, Any], question: IntArray, questions: IntArray, other: IntArray, earlier: IntArray
+    ) -> None:
+        answered = np.bincount(question[~np.isnan(rows["p"])], minlength=len(other))
+        lines, earlier_lines = self.lines(other[questions])[0], self.lines(earlier[questions])[0]
+        for name, line, before, count in zip(
+            self.texts(other[questions], "question")[0], lines, earlier_lines, answered[questions], strict=True
+        ):
+            says = f"(question {named(name)}) says another thing than {self.log.place} {before}"
+            self.log.add(ONE_CLUSTER, int(line), says, count=int(count))
+
+    def _last(
+        self, rows: dict[str, Any], question: IntArray, kept: BoolArray, as_of: float | None
+    ) -> tuple[IntArray, dict[str, int]]:
+        """The last answer of each forecaster to each question, and what became of the others, by their names in a `Tally`."""
+        dropped = {}
+        if as_of is not None:
+            early, untimed = rows["t"] <= as_of, np.isinf(rows["t"])  # they may be later: nobody should look ahead
+            dropped = {"untimed": (kept & untimed).sum(), "later": (kept & ~early & ~untimed).sum()}
+            kept = kept & early & ~untimed
+        at = np.flatnonzero(kept)
+        last = np.ones(len(at), np.bool_)
+        last[:-1] = (question[at][1:] != question[at][:-1]) | (rows["f"][at][1:] != rows["f"][at][:-1])
+        if not last.all():
+            number = np.cumsum(last) - last  # of the answer that is kept
+            dropped |= _became({name: column[at] for name, column in rows.items()}, ~last, np.flatnonzero(last)[number])
+        answers = at[last]
+        if "e" in rows:
+            ended = rows["e"][answers] <= (np.finfo(np.float64).max if as_of is None else as_of)
+            self._withdraw(rows["r"][answers[ended]])
+            answers = answers[~ended]
+        return answers, dropped
+
+    def _withdraw(self, entries: IntArray) -> None:
+        names = self.texts(entries, "question", "forecaster")
+        for line, question, who in zip(self.lines(entries)[0].tolist(), *names, strict=True):
+            self.log.add(WITHDRAWN, line, f"(question {named(question)}, forecaster {named(who)}) has one")
+
+
+def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answers:
+    """Count what is wrong with the entries, and number the forecasters in the order in which they came."""
+    size, missing = engine.rows(
+        "SELECT count(*), count(*) FILTER (fault IS NULL AND (probability IS NULL OR isnan(probability))) FROM entries"
+    )[0]
+    log = RejectionLog(source.place)
+    answers = Answers(engine, source, entries, log, tally, size, 0)
+    lost = 0
+    for each in source.lost(size // entries.width):
+        count = (each.last - each.line + 1) * entries.width
+        log.add(each.rule, each.line, each.says, count)
+        lost += count
+    failed = engine.arrays(
+        "SELECT rowid AS r, fault, question, forecaster, shown FROM entries WHERE fault IS NOT NULL ORDER BY rowid"
+    )
+    if len(failed["r"]):
+        first, last = answers.lines(failed["r"])
+        text = [failed[name].tolist() for name in ("question", "forecaster", "shown")]
+        before = log.total
+        log.fail(Failed(entries.checks, np.asarray(failed["fault"]).astype(np.int64), first, last, *text), entries.width)
+        lost += log.total - before - len(failed["r"])  # further lines of what is too long
+    engine.connection.execute(
+        """CREATE TABLE forecasters AS SELECT forecaster, row_number() OVER (ORDER BY min(rowid)) - 1 AS number
+           FROM entries WHERE fault IS NULL GROUP BY forecaster"""
+    )
+    ((answers.forecasters,),) = engine.rows("SELECT count(*) FROM forecasters")
+    answers.count(entries=size + lost, missing=missing)
+    return answers
+
+
+def _least(values: IntArray, start: IntArray) -> IntArray:
+    """The least value of each group, which begin at ``start``."""
+    return np.minimum.reduceat(values, start) if len(start) else values[:0]
+
+
+def _said_first(
+    values: IntArray, given: BoolArray, entry: IntArray, question: IntArray, start: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """What the first entry of each question says (-1: none does), the first that says another thing, and that first one."""
+    earliest = _least(np.where(given, entry, NEVER), start)
+    said = np.full(len(start), -1, dtype=np.int64)
+    is_first = given & (entry == earliest[question])
+    said[question[is_first]] = values[is_first]
+    differs = given & (values != said[question])
+    return said, _least(np.where(differs, entry, NEVER), start), earliest
+
+
+def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str, int]:
+    """What became of rows in place of each of which the row ``by`` is kept."""
+    old, new = {name: column[dropped] for name, column in rows.items()}, {name: column[by[dropped]] for name, column in rows.items()}
+    same_time = old["t"] == new["t"] if "t" in old else np.ones(len(old["p"]), np.bool_)
+    beside = same_time & old["no"] & ~new["no"] if "no" in old else np.zeros(len(old["p"]), np.bool_)
+    same = same_time & ~beside & (old["p"] == new["p"])
+    if "w" in old:
+        same &= old["w"] == new["w"]
+    return {
+        "complements": int(beside.sum()),
+        "duplicates": int(same.sum()),
+        "replaced": int((same_time & ~beside & ~same).sum()),
+        "superseded": int((~same_time).sum()),
+    }

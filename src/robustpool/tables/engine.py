@@ -1,0 +1,132 @@
+"""The embedded engine: a private DuckDB that keeps what does not fit into memory in a temporary folder, and SQL as text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import duckdb
+
+    Progress = Callable[[int, int], object]
+
+MEGABYTES = 192
+"""Memory that the engine may use; beyond it, it works in its folder. What it hands over as arrays comes on top."""
+
+PREFIX = "robustpool-"
+"""How the temporary folders are called: the prefix, and the number of the process."""
+
+SPACES = " \t\r\n\f\v"
+
+
+class Engine(NamedTuple):
+    """A connection, and the folder that belongs to it."""
+
+    connection: duckdb.DuckDBPyConnection
+    folder: Path
+
+    def run(self, query: str, progress: Progress | None = None) -> None:
+        """Run a query in a thread of its own, so that its progress can be told and Ctrl-C stops it."""
+        with ThreadPoolExecutor(1) as thread:
+            running = thread.submit(self.connection.execute, query)
+            try:
+                while not _ended(running):
+                    if progress is not None:
+                        progress(int(max(self.connection.query_progress(), 0)), 100)
+            except BaseException:
+                self.connection.interrupt()
+                raise
+        if progress is not None:
+            progress(100, 100)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What a query gives, row by row."""
+        return self.connection.execute(query).fetchall()
+
+    def arrays(self, query: str) -> dict[str, Any]:
+        """What a query gives, by columns; nothing in it may be NULL but text."""
+        return self.connection.execute(query).fetchnumpy()
+
+
+@contextmanager
+def engine() -> Iterator[Engine]:
+    """An engine of one's own; its folder is removed, and so are those of processes that were killed."""
+    import duckdb
+
+    try:
+        _remove_left_behind(Path(tempfile.gettempdir()))
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"tables need a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
+    settings = {
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "memory_limit": f"{MEGABYTES}MB",
+        "temp_directory": str(folder),
+        "pandas_analyze_sample": 0,  # columns of objects are text, whatever the first rows hold
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("SET TimeZone = 'UTC'")
+    try:
+        yield Engine(connection, folder)
+    finally:
+        connection.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def literal(text: str) -> str:
+    """A text in SQL.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def among(expression: str, texts: Iterable[str]) -> str:
+    """Whether an expression is one of some texts."""
+    return f"{expression} IN ({', '.join(map(literal, sorted(texts)))})"
+
+
+def stripped(expression: str, characters: str = SPACES) -> str:
+    """A text without spaces around it."""
+    return f"trim({expression}, {literal(characters)})"
+
+
+def _ended(running: Any) -> bool:
+    """Whether a query ends within a moment; its error is raised."""
+    try:
+        running.result(timeout=0.1)
+    except NotYet:
+        return False
+    return True
+
+
+def _remove_left_behind(parent: Path) -> None:
+    """Remove the folders of processes that are no more, as far as they are ours."""
+    for folder in parent.glob(f"{PREFIX}[0-9]*-*"):
+        process = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if process.isdigit() and not _runs(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
