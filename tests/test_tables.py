@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import random
+import subprocess
 import tempfile
 import warnings
 from datetime import UTC, datetime, timedelta, timezone
@@ -27,7 +30,6 @@ from robustpool.tables.reading import read_forecasts
 from robustpool.tables.recency import weigh_by_age
 from robustpool.tables.records import ForecastTable
 from robustpool.tables.rejecting import RowsLeftOutWarning
-from robustpool.tables.values import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,32 +185,25 @@ def test_a_table_without_questions() -> None:
 
 
 def test_a_temporary_folder_that_cannot_be_used(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(all_answers, "ROOM", 100)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.warns(RowsLeftOutWarning):
+        aggregate_table(many)  # which needs none
+    (tmp_path / "many.csv.gz").write_bytes(gzip.compress(many.read_bytes()))
     with pytest.raises(
-        InputError, match=r"^many rows need a temporary folder, set by TMPDIR; it cannot be used \(No such file .*\)\.$"
+        InputError, match=r"^'.*gz' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file .*\)\.$"
     ):
-        aggregate_table(many)
+        aggregate_table(tmp_path / "many.csv.gz")
 
 
-def test_parquet_in_batches_and_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pl.DataFrame(
-        {"question_id": [1, 1, 2, 2, 3], "forecaster_id": list("ababa"), "probability": [0.1, 0.2, 0.3, 0.4, 2]}
-    )
-    frame.write_parquet(tmp_path / "f.parquet")
-    monkeypatch.setattr(frames, "ROWS", 2)
-    told: list[tuple[int, int]] = []
-    with_pyarrow = read_forecasts(tmp_path / "f.parquet", progress=lambda done, total: told.append((done, total)))
-    assert told == [(2, 5), (4, 5), (5, 5)]
-    monkeypatch.setattr(frames, "_with_pyarrow", _not_installed)
-    with_polars = read_forecasts(tmp_path / "f.parquet")
-    assert as_answers(with_polars) == as_answers(with_pyarrow)
-    assert with_polars.rejected == with_pyarrow.rejected
-    assert with_polars.rejected.first[0].line == 4
-
-
-def _not_installed(_: Path) -> Any:
-    raise ImportError
+def test_what_a_killed_process_left_behind_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for process in (ended.pid, os.getpid()):
+        (tmp_path / f"robustpool-{process}-abc").mkdir()
+    (tmp_path / "robustpool-notes").mkdir()
+    read_forecasts(long_frame({("x", "a"): 0.25}))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"robustpool-{os.getpid()}-abc", "robustpool-notes"]
 
 
 # ------------------------------------------------------------------------------------------------------- the table itself
@@ -341,12 +336,26 @@ def test_times_in_every_spelling(written: str, seconds: float, tmp_path: Path) -
     assert table.rejected.total == 0
 
 
+def times(said: Any) -> tuple[list[float | None], list[bool]]:
+    """What is read of these timestamps, and which are rejected."""
+    frame = pl.DataFrame({"question": list(range(len(said))), "user": "a", "p": 0.5, "timestamp": said}, strict=False)
+    extra = pl.DataFrame({"question": [-1], "user": "a", "p": 0.5, "timestamp": ["1970-01-01"]})
+    if frame.schema["timestamp"] == pl.String:
+        frame = pl.concat([frame, extra])
+    table = read_forecasts(frame)
+    assert table.timestamp is not None
+    seconds = {int(table.questions[q]): t for q, t in zip(table.question, table.timestamp.tolist(), strict=True)}
+    rejected = {each.line for each in table.rejected}
+    return [seconds.get(i) for i in range(len(said))], [i in rejected for i in range(len(said))]
+
+
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 10**11 - 1), min_size=1), st.booleans())
 def test_seconds_are_seconds_whatever_their_digits_look_like(seconds: list[int], fraction: bool) -> None:
     said = [f"{second}.5" if fraction else str(second) for second in seconds if not 19000101 <= second <= 21001231]
-    read = times(said)
-    assert read.values.tolist() == [float(text) for text in said]
-    assert not read.wrong.any()
+    values, wrong = times(said)
+    assert values == [float(text) for text in said]
+    assert not any(wrong)
 
 
 @pytest.mark.parametrize("kind", ["csv", "ints", "floats", "with a gap", "polars"])
@@ -373,40 +382,34 @@ def test_a_day_is_a_day_whatever_it_comes_from(kind: str, tmp_path: Path) -> Non
 ZONES = [None, *(timezone(timedelta(minutes=minutes)) for minutes in (0, 120, -300, 345, -1439))]
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.integers(-(10**9), 10**10), st.sampled_from(ZONES)), min_size=1), st.booleans())
-def test_times_are_read_one_by_one_as_together(moments: list[tuple[int, timezone | None]], gap: bool) -> None:
+def test_times_with_and_without_zones(moments: list[tuple[int, timezone | None]], gap: bool) -> None:
     said = [
         datetime.fromtimestamp(second, zone or UTC).isoformat(" ").removesuffix("" if zone else "+00:00")
         for second, zone in moments
     ]
     said += ["NA", ""] if gap else []
     seconds = [float(second) for second, _ in moments] + [np.nan] * (2 * gap)
-    together, apart = times(said), times([*said, "soon"])
-    np.testing.assert_array_equal(together.values, seconds)
-    np.testing.assert_array_equal(apart.values[:-1], seconds)
-    assert not together.wrong.any()
-    assert apart.wrong.tolist() == [False] * len(said) + [True]
+    values, wrong = times([*said, "soon"])
+    np.testing.assert_array_equal(values[:-1], seconds)
+    assert wrong == [False] * len(said) + [True]
 
 
 @pytest.mark.parametrize(
     "column",
     [np.array([0.99e11, 1.01e11]), ["99000000000", "101000000000"], ["99000000000", "101000000000", "soon"]],
-    ids=["numbers", "text", "one by one"],
+    ids=["numbers", "text", "with a word"],
 )
 def test_milliseconds_are_no_seconds(column: Any) -> None:
-    read = times(column)
-    assert read.wrong[:2].tolist() == [False, True]
-    assert read.values[0] == 0.99e11
+    values, wrong = times(column)
+    assert wrong[:2] == [False, True]
+    assert values[0] == 0.99e11
 
 
-def test_no_times_at_all() -> None:
-    assert times([]).values.tolist() == []
-    assert np.isnan(times(["", "NA"]).values).all()
-
-
-def test_what_looks_like_a_zone_after_a_date_is_its_time() -> None:
-    assert times(["2024-01-01+01:00"]).values.tolist() == [1704070800]
-    assert times(["2024-01-01T00+01:00"]).values.tolist() == [1704063600]
+def test_spellings_that_only_python_knows() -> None:
+    assert times(["2024-01-01+01:00"])[0] == [1704070800]  # what looks like a zone after a date is its time
+    assert times(["2024-01-01T00+01:00", "2024-W01-1"])[0] == [1704063600, 1704067200]
 
 
 def test_outcomes_in_every_spelling(tmp_path: Path) -> None:

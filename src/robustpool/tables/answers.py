@@ -6,6 +6,7 @@ columns. Questions and forecasters have numbers here, and names only where someb
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +14,10 @@ import numpy as np
 
 from ..checks import frozen
 from ..errors import InputError
-from .entries import NOTHING, TWO_VALUED, UNREADABLE
+from .entries import NOTHING, READABLE, TWO_VALUED, UNREADABLE
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
-from .values import named, quoted
+from .values import named, quoted, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,6 +247,8 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
     size, missing = engine.rows(
         "SELECT count(*), count(*) FILTER (fault IS NULL AND (probability IS NULL OR isnan(probability))) FROM entries"
     )[0]
+    if READABLE in [check.rule for check in entries.checks]:
+        _read_times_again(engine, entries)
     log = RejectionLog(source.place)
     answers = Answers(engine, source, entries, log, tally, size, 0)
     lost = 0
@@ -269,6 +272,23 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
     ((answers.forecasters,),) = engine.rows("SELECT count(*) FROM forecasters")
     answers.count(entries=size + lost, missing=missing)
     return answers
+
+
+def _read_times_again(engine: Engine, entries: Entries) -> None:
+    """Times in spellings of ISO 8601 that the engine does not know: once for each different text."""
+    faults = [i for i, check in enumerate(entries.checks) if check.rule == READABLE]
+    for fault, column in zip(faults, (name for name in ("timestamp", "end") if name in entries.columns), strict=True):
+        read = {}
+        for (text,) in engine.rows(f"SELECT DISTINCT shown FROM entries WHERE fault = {fault}"):
+            with suppress(TypeError, ValueError):
+                read[text] = seconds(text)
+        if read:
+            table = {"text": np.array(list(read), dtype=object), "seconds": np.array(list(read.values()))}
+            engine.connection.register("read", table)
+            engine.connection.execute(
+                f"""UPDATE entries SET "{column}" = seconds, fault = NULL, shown = NULL FROM read
+                    WHERE fault = {fault} AND shown = text"""
+            )
 
 
 def _least(values: IntArray, start: IntArray) -> IntArray:

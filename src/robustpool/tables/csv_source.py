@@ -96,7 +96,7 @@ class CsvSource:
         if zipped or encoding == "utf-16" or not self._census.even:
             self._copy(zipped, encoding)
         elif set(str(path)) & set("*?["):  # to the engine a pattern
-            self._path = engine.folder / "input"
+            self._path = engine.place("input", f"{self._shown} needs")
             self._path.symlink_to(path.resolve())
         self._header, self.delimiter, self.names = self._first_line()
         self.types = ["VARCHAR"] * len(self.names)
@@ -196,7 +196,7 @@ class CsvSource:
 
     def _copy(self, zipped: bool, encoding: str) -> None:
         """A copy in UTF-8 whose lines all end with a newline."""
-        self._path, self._census = self._engine.folder / "input.csv", Census()
+        self._path, self._census = self._engine.place("input.csv", f"{self._shown} needs"), Census()
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
         try:
             with self._opened(zipped) as file, self._path.open("wb") as copy:
@@ -297,12 +297,7 @@ class CsvSource:
             for text in file:
                 first = last = last + 1
                 if '"' in text:
-                    reader = csv.reader(_chained(text, file), delimiter=self.delimiter)
-                    try:
-                        next(reader)
-                    except csv.Error:  # a field that is too long: its quotes tell where it ends
-                        pass
-                    last = first + reader.line_num - 1
+                    last += _quoted_lines(text, file, self.delimiter)
                 if text.strip("\r\n"):
                     yield first, last
 
@@ -334,6 +329,21 @@ def open_file(path: Path) -> IO[bytes]:
         raise InputError(f"{str(path)!r} cannot be read ({error.strerror or error}).") from None
 
 
-def _chained(text: str, file: IO[str]) -> Iterator[str]:
-    yield text
-    yield from file
+def _quoted_lines(text: str, file: IO[str], delimiter: str) -> int:
+    """How many further lines belong to the row that begins with this one, as the csv module parts it."""
+    lines = [text]
+
+    def fed() -> Iterator[str]:
+        yield text
+        for line in file:
+            lines.append(line)
+            yield line
+
+    try:
+        next(csv.reader(fed(), delimiter=delimiter))
+    except csv.Error:  # a field that is too long: its quotes tell where it ends
+        quotes = sum(line.count('"') for line in lines)
+        while quotes % 2 and (line := next(file, "")):
+            lines.append("")
+            quotes += line.count('"')
+    return len(lines) - 1

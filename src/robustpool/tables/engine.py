@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -30,10 +31,18 @@ SPACES = " \t\r\n\f\v"
 
 
 class Engine(NamedTuple):
-    """A connection, and the folder that belongs to it."""
+    """A connection, and the folder that belongs to it, which is made when it is needed."""
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
+
+    def place(self, name: str, what: str) -> Path:
+        """Where a file of this name can stand in the folder, for ``what`` needs it."""
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise no_folder(what, error) from None
+        return self.folder / name
 
     def run(self, query: str, progress: Progress | None = None) -> None:
         """Run a query in a thread of its own, so that its progress can be told and Ctrl-C stops it."""
@@ -63,12 +72,9 @@ def engine() -> Iterator[Engine]:
     """An engine of one's own; its folder is removed, and so are those of processes that were killed."""
     import duckdb
 
-    try:
-        _remove_left_behind(Path(tempfile.gettempdir()))
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-    except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"tables need a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
+    parent = Path(tempfile.gettempdir())
+    _remove_left_behind(parent)
+    folder = parent / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
     settings = {
         "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_limit": f"{MEGABYTES}MB",
@@ -84,6 +90,12 @@ def engine() -> Iterator[Engine]:
     finally:
         connection.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def no_folder(what: str, error: OSError | str) -> InputError:
+    """Say that something needs a temporary folder."""
+    why = error if isinstance(error, str) else error.strerror or error
+    return InputError(f"{what} a temporary folder, set by TMPDIR; it cannot be used ({why}).")
 
 
 def literal(text: str) -> str:

@@ -6,6 +6,7 @@ first check that it does not pass, with the text that an error shows. Entries ar
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from .csv_source import LONGEST_FIELD
@@ -31,6 +32,11 @@ TOO_LONG = f"a field must have at most {LONGEST_FIELD:,} characters"
 NO_QUESTION, NO_FORECASTER = "question_id must not be empty", "forecaster_id must not be empty"
 TWO_VALUED = "outcome must be 0 or 1, false or true, no or yes, or empty"
 
+NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT"} | {
+    f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+}
+"""The types of numbers, as the engine calls them."""
+
 NOTHING, UNREADABLE = -2, -1
 """In the place of an outcome: none is given, or none that can be read."""
 
@@ -53,12 +59,12 @@ class Cell(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether it holds numbers, or true and false."""
-        return self.type.startswith(("DECIMAL", "BOOLEAN", "FLOAT", "DOUBLE")) or self.type.endswith("INT") or self.type == "INTEGER"
+        return self.type in NUMBERS or re.fullmatch(r"DECIMAL\(\d+,\d+\)", self.type) is not None
 
     @property
     def is_time(self) -> bool:
         """Whether it holds dates or times."""
-        return self.type.startswith(("DATE", "TIMESTAMP"))
+        return self.type == "DATE" or (self.type.startswith("TIMESTAMP") and not self.type.endswith("]"))
 
     @property
     def text(self) -> str:

@@ -118,7 +118,7 @@ def _parquet_writer(table: PooledTable) -> Callable[[Path], object]:
     """What writes the table to a path."""
     import duckdb
 
-    columns = {name: np.array(column, dtype=_KINDS.get(name)) for name, column in table._typed_columns().items()}
+    columns = {name: column if isinstance(column, np.ndarray) else np.array(column) for name, column in table._typed_columns().items()}
 
     def write(path: Path) -> None:
         with duckdb.connect() as connection:

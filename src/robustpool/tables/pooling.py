@@ -166,7 +166,7 @@ class Pool:
 
     def _warn(self, names: Callable[[IntArray], list[str]], answered: int, stacklevel: int) -> None:
         if self._unfit:
-            entry, count = min(self._unfit)
+            entry, count = self._unfit[0]
             (name,) = names(np.array([entry]))
             rule = f"the rule is made for {self._agents} answers a question; question {name} has {count}"
             if len(self._unfit) == answered:

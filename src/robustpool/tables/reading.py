@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..wording import counted
 from . import entries
 from .answers import fill
-from .engine import engine
+from .engine import engine, no_folder
 from .plans import make_plan
 from .recency import DAY
 from .records import ForecastTable, RowsLeftOut, Tally
@@ -145,7 +145,7 @@ def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
         except duckdb.Error as error:
             if isinstance(opened, ParquetSource):
                 raise opened.unreadable(error) from None
-            raise
+            raise no_folder("many rows need", str(error).splitlines()[0]) from None
 
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:

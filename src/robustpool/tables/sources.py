@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from .csv_source import CsvSource, Lost, open_file
-from .engine import literal
+from .engine import literal, no_folder
 from .formats import OUR_NAMES, OURS, check_different, plain, told_format
 
 if TYPE_CHECKING:
@@ -64,13 +64,12 @@ def open_source(source: Any, engine: Engine) -> Source:
     path = Path(name)
     if name != STANDARD_INPUT and (path.is_file() or path.is_dir() or not path.exists()):
         return _opened(path, engine)
-    copy = engine.folder / "standard-input"  # or a pipe: what can be read only once
+    copy = engine.place("standard-input", f"{name!r} needs")  # or a pipe: what can be read only once
     try:
         with _opened_once(name) as stream, copy.open("wb") as file:
             shutil.copyfileobj(stream, file)
     except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"{name!r} needs a temporary folder, set by TMPDIR; it cannot be used ({why}).") from None
+        raise no_folder(f"{name!r} needs", error) from None
     try:
         return _opened(copy, engine)
     except InputError as error:  # which should name what the user knows
@@ -117,9 +116,11 @@ class FrameSource:
         except duckdb.Error:
             if not hasattr(frame, "write_parquet"):
                 raise
-            frame.write_parquet(self._engine.folder / "frame.parquet")  # the engine reads polars only with pyarrow
-            path = literal(str(self._engine.folder / "frame.parquet"))
-            self._engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({path})")
+            copy = self._engine.place("frame.parquet", "a data frame of polars without pyarrow needs")
+            frame.write_parquet(copy)
+            self._engine.connection.execute(
+                f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({literal(str(copy))})"
+            )
 
     def relation(self, *, first: bool = False) -> str:  # noqa: ARG002
         """The rows."""
@@ -142,9 +143,11 @@ class ParquetSource(FrameSource):
         import duckdb
 
         self._engine, self._path = engine, path
-        inside = engine.folder / "input.parquet"
-        inside.symlink_to(path.resolve())  # whatever its name is, no pattern to the engine
-        file = literal(str(inside))
+        self._read = path
+        if set(str(path)) & set("*?["):  # to the engine a pattern
+            self._read = engine.place("input.parquet", f"{str(path)!r} needs")
+            self._read.symlink_to(path.resolve())
+        file = literal(str(self._read))
         try:
             ((rows, columns),) = engine.rows(
                 f"SELECT any_value(f.num_rows), sum(m.total_uncompressed_size) FROM parquet_file_metadata({file}) f, "
@@ -155,14 +158,16 @@ class ParquetSource(FrameSource):
             check_different([name for name, children in schema[1:] if not children])
             engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({file})")
             described = engine.rows("DESCRIBE SELECT * FROM source_frame")
-        except (duckdb.Error, UnicodeDecodeError, ValueError) as error:
+        except InputError:
+            raise
+        except (duckdb.Error, ValueError) as error:
             raise self.unreadable(error) from None
         self.names = [name for name, *_ in described]
         self.types = [kind for _, kind, *_ in described]
 
     def unreadable(self, error: Exception) -> InputError:
         """One sentence on a file that is damaged."""
-        why = str(error).splitlines()[0].replace(str(self._engine.folder / "input.parquet"), self._path.name)
+        why = str(error).splitlines()[0].replace(str(self._read), self._path.name)
         return InputError(f"the Parquet file {str(self._path)!r} cannot be read ({why}).")
 
     def _check_size(self, rows: int, columns: int) -> None:
@@ -177,7 +182,7 @@ class ParquetSource(FrameSource):
 def native_frame(source: Any) -> Any:
     """The library of a data frame, as the name of a module; an error for anything else."""
     module = type(source).__module__.partition(".")[0]
-    if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "columns"):
+    if module not in ("pandas", "polars", "pyarrow") or not hasattr(type(source), "columns"):
         raise InputError(
             "forecasts must be a file, a data frame of pandas, polars or pyarrow, or a ForecastTable; "
             f"they are of the type {type(source).__name__}."
@@ -229,7 +234,7 @@ def _workbook(path: Path, engine: Engine) -> CsvSource:
         import openpyxl
     except ImportError:
         raise InputError(NO_EXCEL) from None
-    copy = engine.folder / "sheet.csv"
+    copy = engine.place("sheet.csv", f"{str(path)!r} needs")
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         with copy.open("w", encoding="utf-8", newline="") as file:
