@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from . import checks
 from .aggregators.design import AnyAggregator, Design, as_aggregator
+from .aggregators.distribution_checks import check_distributions
+from .aggregators.distributions import combine_distributions, distribution_rule
 from .aggregators.grid import GridAggregator
 from .aggregators.rows import FloatArray, answers, blocks, contradictory
 from .aggregators.rules import Rule
@@ -36,7 +38,7 @@ def aggregate(
 ) -> float: ...
 @overload
 def aggregate(
-    probabilities: Sequence[Sequence[float]],
+    probabilities: Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]],
     rule: AnyAggregator = ...,
     *,
     clip: float | None = ...,
@@ -62,7 +64,8 @@ def aggregate(
     Parameters
     ----------
     probabilities
-        One question: a sequence of numbers, one for each agent. Many: an array of shape (questions, agents).
+        One question: a sequence of numbers, one for each agent. Many: an array of shape (questions, agents). Questions with
+        more than two outcomes: an array of shape (questions, agents, options), in which each agent's numbers sum to 1.
         NaN or None: the agent did not answer.
     rule
         The name of a rule (see `robustpool.aggregators.rules.RULES`), a design file (``*.json`` or a path), or any
@@ -76,7 +79,8 @@ def aggregate(
 
     Returns
     -------
-    A float for one question, an array of shape (questions,) for many. A question without answers gives NaN.
+    A float for one question, an array of shape (questions,) for many, (questions, options) if there are options. A question
+    without answers gives NaN.
     A question with both a 0 and a 1 contradicts itself: it gives 0.5, and one `ContradictionWarning` counts them all. Only to
     averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`, `beta-pool`) are these numbers like others.
 
@@ -94,6 +98,8 @@ def aggregate(
     array([0.8781, 0.    , 0.6   ])
     """
     values = _probabilities(probabilities)
+    if values.ndim == 3:
+        return _distributions(values, rule, clip, weights)
     if len(values) == 0:
         return np.zeros(0)
     forecasts, at_odds = combine(values, as_aggregator(rule), clip, weights)
@@ -129,9 +135,10 @@ def combine(
 def _probabilities(probabilities: Any) -> FloatArray:
     """Check that these are numbers, in one row or in a table."""
     entries = _entries(probabilities)
-    if entries.ndim not in (1, 2):
+    if entries.ndim not in (1, 2, 3):
         raise InputError(
-            f"probabilities must have the shape (agents,) or (questions, agents); the shape is {entries.shape}."
+            "probabilities must have the shape (agents,), (questions, agents) or (questions, agents, options); "
+            f"the shape is {entries.shape}."
         )
     if entries.shape[-1] == 0:
         raise InputError(f"probabilities must hold at least one number; the shape is {entries.shape}.")
@@ -258,8 +265,31 @@ def _forecasts(answer: npt.ArrayLike, usual: npt.NDArray[np.bool_]) -> FloatArra
 def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], what: str) -> str:
     """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412 are none)``."""
     where = np.argwhere(wrong)[0].tolist()
-    place = f"row {where[0]}, column {where[1]}" if wrong.ndim == 2 else f"entry {where[0]}"
+    names = {1: ("entry",), 2: ("row", "column"), 3: ("row", "agent", "option")}[wrong.ndim]
+    place = ", ".join(f"{name} {at}" for name, at in zip(names, where, strict=True))
     return f"{place} is {entries.item(*where)!r} ({wrong.sum()} of {wrong.size} {what})"
+
+
+# ------------------------------------------------------------------------------------------- more than two outcomes
+
+
+def _distributions(
+    values: FloatArray, rule: AnyAggregator, clip: float | None, weights: npt.ArrayLike | None
+) -> FloatArray:
+    """What a rule says of questions with options, (questions, agents, options) -> (questions, options), with a warning."""
+    reports = check_distributions(values)
+    chosen = distribution_rule(rule)
+    low = None if clip is None else low_end(clip)
+    by_agent = None if weights is None else _by_agent(weights, values.shape[:2])
+    forecasts, at_odds, _ = combine_distributions(reports, chosen, low, by_agent)
+    if at_odds:
+        warnings.warn(
+            "somebody rules out each of the options, so that all of them get the same forecast; "
+            f"row {at_odds[0]} is such a contradiction ({len(at_odds)} of {len(forecasts)} rows).",
+            ContradictionWarning,
+            stacklevel=3,
+        )
+    return forecasts
 
 
 def _contradictions(at_odds: list[int], rows: int) -> str:
