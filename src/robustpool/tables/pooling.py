@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.design import AnyAggregator, agents_of, as_aggregator
+from ..aggregators.distributions import combine_distributions, distribution_rule
 from ..aggregators.rules import Rule
 from ..checks import number
 from ..errors import InputError
@@ -111,6 +112,7 @@ class Pool:
         """No table yet; what cannot work is said before anything is read."""
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
         self._aggregator, self._clip = aggregator, low_end(clip)
+        self._clip_given = None if clip is None else self._clip
         self._agents = agents_of(aggregator)
         self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
         if self._half_life is not None and not self._takes_weights:
@@ -120,6 +122,7 @@ class Pool:
         self._at_odds: list[str] = []  # questions with both a 0 and a 1
         self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
         self._question_type: np.dtype[Any] | None = None
+        self._clipped = 0  # answers with options that were brought inside
         self.answered = self.untimed = 0
 
     def add(self, part: Part) -> None:
@@ -127,6 +130,9 @@ class Pool:
         table = part.table if self._half_life is None else weigh_by_age(part.table, self._half_life)
         self.untimed += part.table.rows - table.rows
         self._question_type = table.question_type
+        if table.options is not None:
+            self._parts.append((slice(part.first, None, part.step), self._distributions(table)))
+            return
         forecasts = np.full(len(table.questions), np.nan)
         for group in table.groups():
             count = group.reports.shape[1]
@@ -142,20 +148,45 @@ class Pool:
         pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
         self._parts.append((slice(part.first, None, part.step), pooled))
 
+    def _distributions(self, table: ForecastTable) -> PooledTable:
+        """Combine the answers of a table whose questions have options."""
+        rule = distribution_rule(self._aggregator)
+        forecasts = np.full((len(table.questions), table.probability.shape[1]), np.nan)
+        for questions, reports, weights in table.groups():
+            self.answered += reports.shape[0] * reports.shape[1]
+            said, at_odds, clipped = combine_distributions(reports, rule, self._clip_given, weights)
+            forecasts[questions, : reports.shape[2]] = said
+            self._clipped += clipped
+            self._at_odds += [table.questions[each] for each in questions[at_odds].tolist()]
+        return PooledTable(
+            table.questions, forecasts, table.answers, table.outcome, len(table.forecasters), options=table.options
+        )
+
     def done(self, rejected: Rejections, tally: Tally, stacklevel: int) -> PooledTable:
         """One table of all of them, with a warning for what is odd."""
         questions = sum(len(part.questions) for _, part in self._parts)
         names: list[str] = [""] * questions
-        forecasts, outcome = np.full(questions, np.nan), np.full(questions, np.nan)
+        options: list[tuple[str, ...]] | None = None
+        if any(part.options is not None for _, part in self._parts):
+            options = [()] * questions
+        wide = () if options is None else (max(part.forecasts.shape[1] for _, part in self._parts),)
+        forecasts, outcome = np.full((questions, *wide), np.nan), np.full(questions, np.nan)
         answers = np.zeros(questions, dtype=np.int64)
         for places, part in self._parts:
             names[places] = part.questions
-            forecasts[places], answers[places], outcome[places] = part.forecasts, part.answers, part.outcome
+            answers[places], outcome[places] = part.answers, part.outcome
+            if options is None or part.options is None:
+                forecasts[places] = part.forecasts
+            else:
+                options[places] = part.options
+                forecasts[places, : part.forecasts.shape[1]] = part.forecasts
         self._warn(questions, int(np.count_nonzero(answers)), stacklevel + 1)
         forecasters = self._parts[0][1].forecasters
         odd, unfit = len(self._at_odds), len(self._unfit)
         kind = self._question_type
-        return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind)
+        return PooledTable(
+            names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind, options, self._clipped
+        )
 
     def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
         if self._unfit:
@@ -170,9 +201,16 @@ class Pool:
                 "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
             )
         if self._at_odds:
+            what = (
+                "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question {} has both"
+            )
+            if self._parts[0][1].options is not None:
+                what = (
+                    "somebody rules out each of the options, so that all of them get the same forecast; question {} is such "
+                    "a contradiction"
+                )
             warnings.warn(
-                "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question "
-                f"{self._at_odds[0]} has both ({len(self._at_odds):,} of {counted(questions, 'question')}).",
+                f"{what.format(self._at_odds[0])} ({len(self._at_odds):,} of {counted(questions, 'question')}).",
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )

@@ -176,7 +176,7 @@ class RowStore:
         without = self.questions.refused.keys() | self.questions.doubtful.keys()
         outcome[[number // step for number in without if number % step == first]] = np.nan
         clusters = self.questions.cluster_numbers()
-        optional = {
+        optional: dict[str, Any] = {
             name: frozen(rows[name].copy()) for name in ("weight", "timestamp") if name in (rows.dtype.names or ())
         }
         return ForecastTable(
