@@ -14,12 +14,14 @@ from ..errors import InputError
 from ..forecasts import low_end
 from ..tables.reading import read_forecasts
 from ..wording import counted
+from . import option_scores
 from .advice import advise
 from .bootstrap import affordable
 from .calibration import CLIP
 from .contenders import Contenders, contenders, name_of
 from .diagnosis import FEW_QUESTIONS
 from .individuals import describe, pair_sample
+from .options import describe_options, for_options, measure_options
 from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
 from .recalibration import METHODS
 from .recalibration import recalibrate as recalibrate_table
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..aggregators.design import AnyAggregator
-    from ..tables.records import ForecastTable
-    from .calibration import Calibration
+    from ..tables.records import ForecastTable, IntArray
 
     Progress = Callable[[str, float], None]
 
@@ -105,19 +106,24 @@ def compare(
     name = _with_reference(chosen, unscored, reference)
     say("reading", 0.0)
     table, left_out = _resolved(read_forecasts(source), pairs)
+    if table.options is not None:
+        chosen, unscored = for_options(chosen, unscored)
+        if method not in ("auto", "none"):
+            raise InputError("recalibrate must be auto or none for questions with options; it is for two outcomes.")
+        method = "none"
     panel = make_panel(table, pairs, seed)
     clusters = int(panel.clusters.max()) + 1
     draws = affordable(asked, clusters)
 
     say("the individuals", 0.1)
-    individuals = describe(panel, draws=draws, seed=seed)
+    individuals = (describe if table.options is None else describe_options)(panel, draws=draws, seed=seed)
     measured = _measured(chosen, "none", panel, low, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
     at = [rule.name for rule in measured].index(name)
     if method == "auto":
-        method = _remedy(individuals, measured[at].calibration) if clusters >= FEW_QUESTIONS else "none"
+        method = _remedy(individuals, measured[at].intercept) if clusters >= FEW_QUESTIONS else "none"
     if method != "none":
         say(f"recalibrating ({method})", 0.5)
         corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
@@ -133,8 +139,7 @@ def compare(
         forecasters=len(np.unique(table.forecaster)),
         answers=table.rows,
         clusters=None if table.cluster is None else clusters,
-        base_rate=float(table.outcome.mean()),
-        base_rate_brier=base_rate_brier(table.outcome, panel.clusters),
+        **_base_rate(table, panel.clusters),
         up_to_three=1.0 if pairs is not None else float(np.mean(table.answers <= 3)),
         pairs=pairs,
         clip=low,
@@ -146,8 +151,9 @@ def compare(
         recalibrated=rule_scores(measured, scores, range(number, len(measured)), at),
         unscored=unscored,
         advice=(),
-        pair_sample=pair_sample(table, seed),
+        pair_sample=pair_sample(table, seed) if table.options is None else (),
         notes=_notes(panel, chosen, low, asked, draws),
+        options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
     return replace(comparison, advice=advise(comparison))
@@ -179,6 +185,15 @@ def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str
     return name
 
 
+def _base_rate(table: ForecastTable, clusters: IntArray) -> dict[str, float]:
+    """How often the event happened (or the most frequent outcome came true), and what always saying so would score."""
+    y, options = table.outcome, table.options
+    if options is None:
+        return {"base_rate": float(y.mean()), "base_rate_brier": base_rate_brier(y, clusters)}
+    score = option_scores.base_rate_brier(y, options, clusters)
+    return {"base_rate": option_scores.base_rate(y, options), "base_rate_brier": score}
+
+
 def _silent(line: str, share: float) -> None:  # noqa: ARG001
     return
 
@@ -186,7 +201,7 @@ def _silent(line: str, share: float) -> None:  # noqa: ARG001
 # --------------------------------------------------------------------------------------------------------- what is done
 
 
-def _remedy(individuals: Individuals, of_reference: Calibration | None) -> str:
+def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
     """What recalibration the individuals call for: none, a slope, or an intercept as well.
 
     A lean that is lost in the noise of single answers shows in their average, and that is what rules stretch.
@@ -198,7 +213,7 @@ def _remedy(individuals: Individuals, of_reference: Calibration | None) -> str:
         return "platt"
     if not _off(slope, 1.0):
         return "none"
-    return "platt" if of_reference is not None and _off(of_reference.intercept, 0.0) else "slope"
+    return "platt" if _off(of_reference, 0.0) else "slope"
 
 
 def _off(found: Interval | None, ideal: float) -> bool:
@@ -218,7 +233,8 @@ def _measured(
         except InputError as error:  # a design for two agents, or for other reports
             unscored[name] = str(error)
         else:
-            measured.append(measure(name, words, forecasts, panel))
+            scored = measure if panel.table.options is None else measure_options
+            measured.append(scored(name, words, forecasts, panel))
     return measured
 
 
@@ -232,7 +248,11 @@ def _notes(panel: Panel, rules: Contenders, clip: float, asked: int, draws: int)
     if at_odds:
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
         treatment = "averages take them as numbers" + ("" if clip else ", all other rules say 0.5")
-        notes.append(f"{what} with both a 0 and a 1: {treatment}.")
+        if panel.table.options is None:
+            notes.append(f"{what} with both a 0 and a 1: {treatment}.")
+        else:
+            treatment = treatment.replace("say 0.5", "give all options the same")
+            notes.append(f"{what} of which somebody rules out each option: {treatment}.")
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
         notes.append(f"Without weights, as they take none: {', '.join(without)}.")

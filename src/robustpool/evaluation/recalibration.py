@@ -91,6 +91,8 @@ def recalibrate(
     array([0.74, 0.74, 0.77, 0.75])
     """
     checks.choice("method", method, METHODS)
+    if table.options is not None:
+        raise InputError("recalibration is for questions with two outcomes; those of this table have options.")
     if folds is not None:
         checks.whole("folds", folds, least=2)
     low = checks.open_unit("clip", clip)
