@@ -11,12 +11,11 @@ from .. import checks
 from ..aggregators.design import as_aggregator
 from ..aggregators.rules import Rule
 from ..errors import InputError
-from ..forecasts import low_end
+from ..forecasts import CLIP, brought, clip_for, low_end, outside
 from ..tables.reading import read_forecasts
 from ..wording import counted
 from .advice import advise
 from .bootstrap import affordable
-from .calibration import CLIP
 from .contenders import Contenders, contenders, name_of
 from .diagnosis import FEW_QUESTIONS
 from .individuals import describe, pair_sample
@@ -41,7 +40,7 @@ def compare(
     source: Any,
     *,
     rules: Iterable[AnyAggregator] | None = None,
-    clip: float = CLIP,
+    clip: float | None = None,
     pairs: int | None = None,
     seed: int = 0,
     recalibrate: str = "auto",
@@ -59,8 +58,8 @@ def compare(
     rules
         Names of rules, design files or callables; by default all rules by name.
     clip
-        Rules in which a single 0 or 1 decides see reports in [clip, 1 - clip]: all but ``mean``, ``median``,
-        ``trimmed-mean``, ``karmarkar`` and ``beta-pool``.
+        What `aggregate` takes, so that what is scored is what `aggregate` gives: by default rules in which a certain
+        report decides see reports in [0.01, 0.99]. Averages of probabilities are never clipped.
     pairs
         Score each rule on up to so many random pairs of answers a question, instead of on all answers at once.
     seed
@@ -96,7 +95,7 @@ def compare(
     """
     say = progress or _silent
     method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
-    low = low_end(clip)
+    low = CLIP if clip is None else low_end(clip)
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
@@ -111,7 +110,7 @@ def compare(
 
     say("the individuals", 0.1)
     individuals = describe(panel, draws=draws, seed=seed)
-    measured = _measured(chosen, "none", panel, low, unscored, say, 0.2)
+    measured = _measured(chosen, "none", panel, clip, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
@@ -126,6 +125,7 @@ def compare(
         measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
 
     say("drawing the questions again", 0.8)
+    clipped = max(outside(table.probability, clip_for(rule, clip)) for rule in chosen.values())
     scores = resample(measured, panel, draws=draws, seed=seed)
     comparison = Comparison(
         questions=len(table.questions),
@@ -138,6 +138,7 @@ def compare(
         up_to_three=1.0 if pairs is not None else float(np.mean(table.answers <= 3)),
         pairs=pairs,
         clip=low,
+        clipped=clipped,
         seed=seed,
         draws=draws,
         reference=name,
@@ -147,7 +148,7 @@ def compare(
         unscored=unscored,
         advice=(),
         pair_sample=pair_sample(table, seed),
-        notes=_notes(panel, chosen, low, asked, draws),
+        notes=_notes(panel, chosen, low, clipped, asked, draws),
     )
     say("done", 1.0)
     return replace(comparison, advice=advise(comparison))
@@ -207,7 +208,7 @@ def _off(found: Interval | None, ideal: float) -> bool:
 
 
 def _measured(
-    rules: Contenders, words: str, panel: Panel, clip: float, unscored: dict[str, str], say: Progress, done: float
+    rules: Contenders, words: str, panel: Panel, clip: float | None, unscored: dict[str, str], say: Progress, done: float
 ) -> list[Measured]:
     """Score each rule; those that refuse the reports are left out, with what they say."""
     measured = []
@@ -225,9 +226,16 @@ def _measured(
 # -------------------------------------------------------------------------------------------------------- what goes out
 
 
-def _notes(panel: Panel, rules: Contenders, clip: float, asked: int, draws: int) -> tuple[str, ...]:
+def _notes(
+    panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int
+) -> tuple[str, ...]:
     """What was done to the data that a reader of the table might not expect."""
     notes = []
+    if clipped:
+        notes.append(
+            f"{brought(clipped, panel.table.rows, 'answer', clip)} for rules in which a certain answer decides, as "
+            "`aggregate` does it; --clip 0 takes them at their word."
+        )
     at_odds = contradictions(panel)
     if at_odds:
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")

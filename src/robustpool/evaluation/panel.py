@@ -102,17 +102,15 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
     return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
 
 
-def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> FloatArray:
-    """What a rule says to each profile: (profiles,).
+def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
+    """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
-    Averages of probabilities see the reports as they are. In every other rule a single 0 or 1 would decide, so that it sees
-    them in [clip, 1 - clip]; a design or a function of one's own, too. Weights go to the rules that take them.
+    Weights go to the rules that take them.
     """
-    averages = isinstance(rule, Rule) and rule.averages
     weighted = isinstance(rule, Rule) and rule.takes_weights
     answers = np.empty(len(panel.question))
     for places, reports, weights in panel.profiles():
-        answers[places], _ = combine(reports, rule, None if averages else clip, weights if weighted else None)
+        answers[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
     return answers
 
 

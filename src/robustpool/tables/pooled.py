@@ -43,6 +43,7 @@ class PooledTable:
     contradictions: int = 0  # questions with both a 0 and a 1
     unfit: int = 0  # questions with another number of answers than the rule is for
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
+    clipped: int = 0  # answers that were brought into [clip, 1 - clip]
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, None for NaN; with the outcomes, if any is known."""

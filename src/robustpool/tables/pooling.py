@@ -12,7 +12,7 @@ from ..aggregators.design import AnyAggregator, agents_of, as_aggregator
 from ..aggregators.rules import Rule
 from ..checks import number
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, combine, low_end
+from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine
 from ..wording import counted
 from . import row_store
 from .pooled import PooledTable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def aggregate_table(
     source: str | os.PathLike[str] | ForecastTable | Any,
-    rule: AnyAggregator = "minimax",
+    rule: AnyAggregator = "robust",
     *,
     clip: float | None = None,
     half_life: float | None = None,
@@ -110,7 +110,8 @@ class Pool:
     def __init__(self, aggregator: Callable[[Any], Any], clip: float | None, half_life: float | None) -> None:
         """No table yet; what cannot work is said before anything is read."""
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
-        self._aggregator, self._clip = aggregator, low_end(clip)
+        self._aggregator, self._clip = aggregator, clip_for(aggregator, clip)
+        self._by_default = clip is None
         self._agents = agents_of(aggregator)
         self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
         if self._half_life is not None and not self._takes_weights:
@@ -120,7 +121,7 @@ class Pool:
         self._at_odds: list[str] = []  # questions with both a 0 and a 1
         self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
         self._question_type: np.dtype[Any] | None = None
-        self.answered = self.untimed = 0
+        self.answered = self.untimed = self.clipped = 0
 
     def add(self, part: Part) -> None:
         """Combine the answers of a table."""
@@ -136,9 +137,10 @@ class Pool:
                 continue
             weights = group.weights if self._takes_weights else None
             self._unweighted |= weights is not group.weights
-            said, at_odds = combine(group.reports, self._aggregator, self._clip, weights)
-            forecasts[group.questions] = said
-            self._at_odds += [table.questions[each] for each in group.questions[at_odds].tolist()]
+            said = combine(group.reports, self._aggregator, self._clip, weights)
+            forecasts[group.questions] = said.forecasts
+            self.clipped += said.clipped
+            self._at_odds += [table.questions[each] for each in group.questions[said.at_odds].tolist()]
         pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
         self._parts.append((slice(part.first, None, part.step), pooled))
 
@@ -155,7 +157,9 @@ class Pool:
         forecasters = self._parts[0][1].forecasters
         odd, unfit = len(self._at_odds), len(self._unfit)
         kind = self._question_type
-        return PooledTable(names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind)
+        return PooledTable(
+            names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind, self.clipped
+        )
 
     def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
         if self._unfit:
@@ -169,6 +173,9 @@ class Pool:
             warnings.warn(
                 "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
             )
+        if self.clipped and self._by_default:
+            words = clipped_words(self.clipped, self.answered, "clip=0", "answer")
+            warnings.warn(words, ClippedWarning, stacklevel=stacklevel)
         if self._at_odds:
             warnings.warn(
                 "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question "
