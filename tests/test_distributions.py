@@ -19,12 +19,13 @@ from robustpool.aggregators.distributions import (
     least_share,
 )
 from robustpool.errors import InputError
-from robustpool.forecasts import ContradictionWarning
+from robustpool.forecasts import ClippedWarning, ContradictionWarning
 
 if TYPE_CHECKING:
     from robustpool.aggregators.rows import FloatArray
 
 RULES = sorted(DISTRIBUTION_RULES)
+NAN = float("nan")
 SOME_OPTIONS = st.integers(2, 5)
 every_rule = pytest.mark.parametrize("rule", RULES)
 
@@ -44,7 +45,7 @@ def binary(reports: FloatArray, rule: str, **settings: Any) -> FloatArray:
     return np.asarray(rp.aggregate(reports[:, :, 1], rule, **settings))
 
 
-def pooled(reports: FloatArray, rule: str, clip: float | None = 0.0, weights: Any = None) -> FloatArray:
+def pooled(reports: FloatArray, rule: str, clip: float = 0.0, weights: Any = None) -> FloatArray:
     return combine_distributions(reports, rule, clip, weights).forecasts
 
 
@@ -167,12 +168,23 @@ def test_the_clipping_gives_each_option_its_least_share_and_keeps_the_others_rat
 
 def test_clipping_counts_answers_and_is_for_rules_in_which_a_0_decides() -> None:
     reports = np.array([[[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.4, 0.6]]])
-    assert combine_distributions(reports, "robust").clipped == 2
-    assert combine_distributions(reports, "robust", weights=np.array([1.0, 1.0, 0.0])).clipped == 1
-    assert combine_distributions(reports, "robust", clip=0).clipped == 0
-    assert combine_distributions(reports, "mean").clipped == 0
-    np.testing.assert_allclose(pooled(reports, "mean", None)[0], [0.4, 0.7 / 3, 1.1 / 3])
-    assert (pooled(reports, "robust", None) > 0.01).all()
+    assert combine_distributions(reports, "robust", 0.01).clipped == 2
+    assert combine_distributions(reports, "robust", 0.01, np.array([1.0, 1.0, 0.0])).clipped == 1
+    assert combine_distributions(reports, "robust").clipped == 0
+    assert combine_distributions(reports, "mean", 0.01).clipped == 0
+    np.testing.assert_allclose(rp.aggregate(reports, "mean"), [[0.4, 0.7 / 3, 1.1 / 3]])
+
+
+def test_by_default_certain_answers_are_clipped_and_counted() -> None:
+    reports = [[[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.4, 0.6]], [[0.1, 0.2, 0.7], [NAN] * 3, [NAN] * 3]]
+    with pytest.warns(
+        ClippedWarning, match=r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 takes"
+    ):
+        forecasts = np.asarray(rp.aggregate(reports))
+    inner = np.array([[[0.98, 0.01, 0.01], [0.2, 0.3, 0.5], [0.01, 0.396, 0.594]]])
+    np.testing.assert_allclose(forecasts[0], pooled(inner, "robust")[0], rtol=1e-12)
+    rp.aggregate(reports, clip=0.01)  # asked for: no warning
+    rp.aggregate(reports, "mean")
 
 
 def test_at_their_word_a_0_decides_and_a_contradiction_is_said() -> None:
@@ -182,7 +194,7 @@ def test_at_their_word_a_0_decides_and_a_contradiction_is_said() -> None:
         forecasts = rp.aggregate(reports, "robust", clip=0)
     assert forecasts[0, 0] == 0
     np.testing.assert_allclose(forecasts[1], 1 / 3)
-    rp.aggregate(reports, "robust")  # clipped: nobody is certain, and no warning
+    assert forecasts[1].tolist() != np.asarray(rp.aggregate(reports, "robust", clip=0.01))[1].tolist()
 
 
 # ----------------------------------------------------------------------------------------------------------- large and small
@@ -207,7 +219,7 @@ def test_many_questions_are_combined_in_blocks() -> None:
     reports = rng.dirichlet([1.0] * 3, size=(20_000, 4))
     reports[15_000, 0], reports[15_000, 1] = [1, 0, 0], [0, 0.5, 0.5]
     whole = combine_distributions(reports, "robust", 0)
-    assert whole.contradictions == [15_000]
+    assert whole.at_odds == [15_000]
     np.testing.assert_array_equal(whole.forecasts[-3:], pooled(reports[-3:], "robust"))
 
 

@@ -47,12 +47,12 @@ def vote(**settings: Any) -> RobustVotingClassifier:
 # ---------------------------------------------------------------------------------------------------- what a vote says
 
 
-@pytest.mark.parametrize("rule", ["minimax", "geometric-odds", "product"])
+@pytest.mark.parametrize("rule", ["robust", "minimax", "geometric-odds", "product"])
 def test_a_vote_says_what_aggregate_says_of_its_members(rule: str) -> None:
     fitted = vote(rule=rule).fit(X, Y)
     by_hand = np.column_stack([member.fit(X, Y).predict_proba(X)[:, 1] for _, member in members()])
     np.testing.assert_array_equal(fitted.transform(X), by_hand)
-    expected = aggregate(by_hand, rule, clip=0.001)
+    expected = aggregate(by_hand, rule, clip=0.01)
     np.testing.assert_array_equal(fitted.predict_proba(X)[:, 1], expected)
     assert fitted.predict(X).tolist() == (np.asarray(expected) > 0.5).astype(int).tolist()
 
@@ -72,9 +72,18 @@ def test_the_mean_of_certain_members_is_their_mean() -> None:
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-15)
 
 
+@pytest.mark.parametrize(("table", "y"), [(X, Y), (FLOWERS, KINDS)], ids=["2 classes", "3 classes"])
+def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
+    fitted = vote().fit(table, y)
+    said = fitted.transform(table)
+    assert fitted.clipped(table) == np.count_nonzero((said < 0.01) | (said > 0.99)) > 0
+    assert fitted.set_params(clip=0).clipped(table) == 0
+    assert vote(rule="mean").fit(table, y).clipped(table) == 0
+
+
 def test_members_that_contradict_each_other_are_told() -> None:
     trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
-    fitted = RobustVotingClassifier(trees, clip=None).fit(X[::2], Y[::2])
+    fitted = RobustVotingClassifier(trees, clip=0).fit(X[::2], Y[::2])
     with pytest.warns(
         ContradictionWarning, match=r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
     ):
@@ -93,7 +102,7 @@ def test_some_member_has_to_count(weights: list[float]) -> None:
 def test_several_classes_are_pooled_one_against_the_rest_and_normalised() -> None:
     fitted = vote(rule="geometric-odds").fit(FLOWERS, KINDS)
     said = fitted.transform(FLOWERS).reshape(-1, 2, 3)
-    pooled = np.column_stack([aggregate(said[:, :, label], "geometric-odds", clip=0.001) for label in range(3)])
+    pooled = np.column_stack([aggregate(said[:, :, label], "geometric-odds", clip=0.01) for label in range(3)])
     expected = pooled / pooled.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(fitted.predict_proba(FLOWERS), expected, rtol=1e-12)
     names = [f"{member}_{label}" for member in ("logistic", "bayes") for label in range(3)]
@@ -108,10 +117,10 @@ def test_classes_that_all_get_nothing_are_equally_likely() -> None:
 
 def test_weights_go_with_their_members() -> None:
     fitted = vote(rule="geometric-odds", weights=[2, 1]).fit(X, Y)
-    expected = aggregate(fitted.transform(X), "geometric-odds", clip=0.001, weights=[2, 1])
+    expected = aggregate(fitted.transform(X), "geometric-odds", clip=0.01, weights=[2, 1])
     np.testing.assert_array_equal(fitted.predict_proba(X)[:, 1], expected)
     third = RobustVotingClassifier(members(dropped=DROP, tree=DecisionTreeClassifier()), weights=[0, 1, 5, 0]).fit(X, Y)
-    alone = np.clip(GaussianNB().fit(X, Y).predict_proba(X)[:, 1], 0.001, 0.999)
+    alone = np.clip(GaussianNB().fit(X, Y).predict_proba(X)[:, 1], 0.01, 0.99)
     np.testing.assert_allclose(third.predict_proba(X)[:, 1], alone, rtol=1e-12)
 
 

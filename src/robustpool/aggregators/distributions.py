@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
     from .rows import BoolArray, FloatArray
 
-CLIP = 0.01
-"""Reports are brought to at least so much for each option, unless something else is asked for."""
-
 
 # ------------------------------------------------------------------------------------------------------------ the pools
 
@@ -169,29 +166,29 @@ class Combined(NamedTuple):
     """Forecasts, and what was odd about the reports."""
 
     forecasts: FloatArray  # (m, k); NaN where nobody answered
-    contradictions: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
+    at_odds: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
     clipped: int  # answers that the clipping changed
 
 
 def combine_distributions(
-    reports: FloatArray, rule: Any, clip: float | None = None, weights: FloatArray | None = None
+    reports: FloatArray, rule: Any, clip: float = 0.0, weights: FloatArray | None = None
 ) -> Combined:
     """What a rule says of each question: reports (m, n, k) with weights (m, n) or (n,) to forecasts (m, k).
 
     The reports are distributions; an agent with NaN, or with a weight of 0, did not answer. A single answer is kept as it is
-    (clipped, if the rule clips). ``clip`` is for rules other than the mean, which takes a 0 as a number; None: 0.01. With 0
-    reports are taken at their word: an option that somebody rules out gets 0, and if that is so of each of them, the question
-    is a contradiction, and its options get the same.
+    (clipped, if the rule clips). ``clip`` is for rules other than the mean, which takes a 0 as a number. Without it reports are
+    taken at their word: an option that somebody rules out gets 0, and if that is so of each of them, the question is a
+    contradiction, and its options get the same.
 
-    >>> combine_distributions(np.array([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]]), "robust", clip=0)
-    Combined(forecasts=array([[0.333..., 0.333..., 0.333...]]), contradictions=[0], clipped=0)
+    >>> combine_distributions(np.array([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]]), "robust")
+    Combined(forecasts=array([[0.333..., 0.333..., 0.333...]]), at_odds=[0], clipped=0)
     """
     chosen = distribution_rule(rule)
-    low = 0.0 if chosen.averages else CLIP if clip is None else clip
+    low = 0.0 if chosen.averages else clip
     questions, agents, options = reports.shape
     by_agent = np.broadcast_to(1.0 if weights is None else weights, (questions, agents))
     forecasts = np.empty((questions, options))
-    contradictions: list[int] = []
+    at_odds: list[int] = []
     changed = 0
     step = max(1, CELLS_AT_ONCE // max(1, agents * options))
     for first in range(0, questions, step):
@@ -200,9 +197,9 @@ def combine_distributions(
         if low:
             part, touched = clipped(part, low)
             changed += int(np.count_nonzero(touched & (heavy > 0)))
-        forecasts[block], at_odds = _pooled(chosen, part, heavy)
-        contradictions += (first + np.flatnonzero(at_odds)).tolist()
-    return Combined(forecasts, contradictions, changed)
+        forecasts[block], contradictory = _pooled(chosen, part, heavy)
+        at_odds += (first + np.flatnonzero(contradictory)).tolist()
+    return Combined(forecasts, at_odds, changed)
 
 
 def _weights(reports: FloatArray, weights: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..evaluation.records import Comparison, Interval, RuleScore
 
 SHORT = 3
-"""Rules that are shown after recalibration, besides the reference and `minimax`."""
+"""Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
 
 
 def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison:
@@ -73,6 +73,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         "up_to_three": comparison.up_to_three,
         "pairs": comparison.pairs,
         "clip": comparison.clip,
+        "clipped": comparison.clipped,
         "seed": comparison.seed,
         "draws": comparison.draws,
         "reference": comparison.reference,
@@ -143,7 +144,7 @@ def with_commands(text: str) -> list[str]:
 
 def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
     """The best of them, and those that people ask for."""
-    return [rule for place, rule in enumerate(rules) if place < SHORT or rule.name in {reference, "minimax"}]
+    return [rule for place, rule in enumerate(rules) if place < SHORT or rule.name in {reference, "robust", "minimax"}]
 
 
 def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import checks
 from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, aggregate
+from ..forecasts import ContradictionWarning, aggregate, clip_for, outside
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,9 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     weights
         How much each forecaster counts, one number for each column; for rules that take weights.
     clip
-        Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
+        Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
+        which a certain report decides; 0 takes them at their word. Nothing warns of it here, as scikit-learn asks for
+        silence: `clipped` counts them.
     input
         What the columns hold: "probabilities", or "log-odds", which may be any numbers, such as the decision function
         of a logistic model.
@@ -62,7 +64,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     Examples
     --------
     >>> forecasts = [[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]
-    >>> pool = RobustPool().fit(forecasts, ["rain", "dry", "rain"])
+    >>> pool = RobustPool(clip=0).fit(forecasts, ["rain", "dry", "rain"])
     >>> pool.transform(forecasts).round(4)
     array([[0.8781],
            [0.    ],
@@ -73,7 +75,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
 
     def __init__(
         self,
-        rule: AnyAggregator = "minimax",
+        rule: AnyAggregator = "robust",
         *,
         weights: ArrayLike | None = None,
         clip: float | None = None,
@@ -127,14 +129,26 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
             )
         return self.classes_[(forecasts > 0.5).astype(np.intp)]
 
+    def clipped(self, X: ArrayLike) -> int:
+        """How many of the probabilities are clipped before they are pooled."""
+        reports = self._probabilities(self._checked(X))
+        return outside(reports, clip_for(self.aggregator_, self.clip))
+
     def _forecasts(self, X: ArrayLike) -> FloatArray:
+        return self._pool(self._checked(X))
+
+    def _checked(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
-        return self._pool(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False))
+        checked: FloatArray = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        return checked
+
+    def _probabilities(self, X: FloatArray) -> FloatArray:
+        return np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN) if self.input == "log-odds" else X
 
     def _pool(self, X: FloatArray) -> FloatArray:
-        if self.input == "log-odds":
-            X = np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN)
-        return np.asarray(aggregate(X, self.aggregator_, clip=self.clip, weights=self.weights))
+        reports = self._probabilities(X)
+        clip = clip_for(self.aggregator_, self.clip)
+        return np.asarray(aggregate(reports, self.aggregator_, clip=clip, weights=self.weights))
 
     @property
     def _n_features_out(self) -> int:  # what the mixin asks for: one column, robustpool0

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .. import checks
 from ..aggregators.design import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, combine
+from ..forecasts import ContradictionWarning, clip_for, combine, outside
 from . import members as m
 from .composition import Composition
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  # type: ignore[misc]
     """Fit classifiers, calibrate them if asked, and pool their probabilities by a rule.
 
-    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean", clip=None``, but for the rule:
-    ``rule="geometric-odds"`` averages log-odds, and the default ``minimax`` is made for members that are calibrated and
-    see different things. With more than two classes each class is pooled against the rest and the results are divided
+    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean"``, but for the rule:
+    ``rule="geometric-odds"`` averages log-odds, and the default ``robust`` goes a little beyond that where it is sure.
+    With more than two classes each class is pooled against the rest and the results are divided
     by their sum; what is proved of a rule holds for two classes.
 
     Parameters
@@ -45,8 +45,10 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
     weights
         How much each member counts, one number for each of ``estimators``; for rules that take weights.
     clip
-        Bring the members' probabilities into [clip, 1 - clip] first: a classifier's 0 or 1 is mostly a rounded number or
-        a small leaf of a tree, and would decide alone. None: take them at their word.
+        Bring the members' probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: a classifier's 0 or 1
+        is mostly a rounded number or a small leaf of a tree, and would decide alone in most rules. By default 0.01 for
+        such rules; 0 takes them at their word. Nothing warns of it here, as scikit-learn asks for silence: `clipped`
+        counts them.
     calibration
         "sigmoid" or "isotonic": calibrate each member, cross-fitted. None: take the probabilities as they are.
     cv
@@ -82,8 +84,8 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
     >>> X, y = load_iris(return_X_y=True)
     >>> vote = RobustVotingClassifier([("logistic", LogisticRegression(max_iter=500)), ("bayes", GaussianNB())])
     >>> vote.fit(X, y).predict_proba(X[[70, 83]]).round(3)
-    array([[0.   , 0.267, 0.732],
-           [0.   , 0.479, 0.52 ]])
+    array([[0.004, 0.266, 0.73 ],
+           [0.004, 0.478, 0.518]])
     >>> vote.set_params(rule="mean", bayes="drop").fit(X, y).transform(X[:1]).shape
     (1, 3)
     """
@@ -94,9 +96,9 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         self,
         estimators: Sequence[m.Member],
         *,
-        rule: AnyAggregator = "minimax",
+        rule: AnyAggregator = "robust",
         weights: ArrayLike | None = None,
-        clip: float | None = 0.001,
+        clip: float | None = None,
         calibration: str | None = None,
         cv: Any = None,
         prefit: bool = False,
@@ -209,6 +211,11 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         said = self._said(X)
         return said[:, 1] if len(self.classes_) == 2 else said.transpose(0, 2, 1).reshape(len(said), -1)
 
+    def clipped(self, X: Any) -> int:
+        """How many of the members' probabilities are clipped before they are pooled."""
+        said = self._said(X)
+        return outside(said[:, 1] if len(self.classes_) == 2 else said, clip_for(self.aggregator_, self.clip))
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002  # the caller passes it
         """The names of the columns of `transform`: the members, with more than two classes each with its classes."""
         check_is_fitted(self)
@@ -224,15 +231,15 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         return said
 
     def _pool(self, reports: FloatArray, aggregator: Any) -> FloatArray:
-        pooled, at_odds = combine(reports, aggregator, self.clip, self._weights())
-        if at_odds:
+        pooled = combine(reports, aggregator, self.clip, self._weights())
+        if pooled.at_odds:
             warnings.warn(
                 "members that say 0 and 1 of the same sample contradict each other, so that the forecast is 0.5 "
-                f"({len(at_odds)} of {len(reports)} forecasts); clip brings them inside.",
+                f"({len(pooled.at_odds)} of {len(reports)} forecasts); clip brings them inside.",
                 ContradictionWarning,
                 stacklevel=3,
             )
-        return pooled
+        return pooled.forecasts
 
     # --------------------------------------------------------------------------------------- what scikit-learn asks for
 

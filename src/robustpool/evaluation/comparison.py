@@ -11,17 +11,16 @@ from .. import checks
 from ..aggregators.design import as_aggregator
 from ..aggregators.rules import Rule
 from ..errors import InputError
-from ..forecasts import low_end
+from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised_words
 from ..tables.reading import read_forecasts
 from ..wording import counted
 from . import option_scores
 from .advice import advise
 from .bootstrap import affordable
-from .calibration import CLIP
 from .contenders import Contenders, contenders, name_of
 from .diagnosis import FEW_QUESTIONS
 from .individuals import describe, pair_sample
-from .options import describe_options, for_options, measure_options
+from .options import describe_options, for_options, measure_options, raised
 from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
 from .recalibration import METHODS
 from .recalibration import recalibrate as recalibrate_table
@@ -42,7 +41,7 @@ def compare(
     source: Any,
     *,
     rules: Iterable[AnyAggregator] | None = None,
-    clip: float = CLIP,
+    clip: float | None = None,
     pairs: int | None = None,
     seed: int = 0,
     recalibrate: str = "auto",
@@ -60,8 +59,8 @@ def compare(
     rules
         Names of rules, design files or callables; by default all rules by name.
     clip
-        Rules in which a single 0 or 1 decides see reports in [clip, 1 - clip]: all but ``mean``, ``median``,
-        ``trimmed-mean``, ``karmarkar`` and ``beta-pool``.
+        What `aggregate` takes, so that what is scored is what `aggregate` gives: by default rules in which a certain
+        report decides see reports in [0.01, 0.99]. Averages of probabilities are never clipped.
     pairs
         Score each rule on up to so many random pairs of answers a question, instead of on all answers at once.
     seed
@@ -97,7 +96,7 @@ def compare(
     """
     say = progress or _silent
     method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
-    low = low_end(clip)
+    low = CLIP if clip is None else low_end(clip)
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
@@ -117,7 +116,7 @@ def compare(
 
     say("the individuals", 0.1)
     individuals = (describe if table.options is None else describe_options)(panel, draws=draws, seed=seed)
-    measured = _measured(chosen, "none", panel, low, unscored, say, 0.2)
+    measured = _measured(chosen, "none", panel, clip, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
@@ -132,6 +131,8 @@ def compare(
         measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
 
     say("drawing the questions again", 0.8)
+    touched = outside if table.options is None else raised
+    clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in chosen.values())
     scores = resample(measured, panel, draws=draws, seed=seed)
     comparison = Comparison(
         questions=len(table.questions),
@@ -143,6 +144,7 @@ def compare(
         up_to_three=1.0 if pairs is not None else float(np.mean(table.answers <= 3)),
         pairs=pairs,
         clip=low,
+        clipped=clipped,
         seed=seed,
         draws=draws,
         reference=name,
@@ -152,7 +154,7 @@ def compare(
         unscored=unscored,
         advice=(),
         pair_sample=pair_sample(table, seed) if table.options is None else (),
-        notes=_notes(panel, chosen, low, asked, draws),
+        notes=_notes(panel, chosen, low, clipped, asked, draws),
         options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
@@ -222,7 +224,13 @@ def _off(found: Interval | None, ideal: float) -> bool:
 
 
 def _measured(
-    rules: Contenders, words: str, panel: Panel, clip: float, unscored: dict[str, str], say: Progress, done: float
+    rules: Contenders,
+    words: str,
+    panel: Panel,
+    clip: float | None,
+    unscored: dict[str, str],
+    say: Progress,
+    done: float,
 ) -> list[Measured]:
     """Score each rule; those that refuse the reports are left out, with what they say."""
     measured = []
@@ -241,9 +249,16 @@ def _measured(
 # -------------------------------------------------------------------------------------------------------- what goes out
 
 
-def _notes(panel: Panel, rules: Contenders, clip: float, asked: int, draws: int) -> tuple[str, ...]:
+def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int) -> tuple[str, ...]:
     """What was done to the data that a reader of the table might not expect."""
     notes = []
+    if clipped:
+        done = brought(clipped, panel.table.rows, "answer", clip)
+        if panel.table.options is not None:
+            done = raised_words(clipped, panel.table.rows, clip=clip).partition(";")[0]
+        notes.append(
+            f"{done} for rules in which a certain answer decides, as `aggregate` does it; --clip 0 takes them at their word."
+        )
     at_odds = contradictions(panel)
     if at_odds:
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")

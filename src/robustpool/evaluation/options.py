@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..aggregators.distributions import CLIP, DISTRIBUTION_RULES, clipped, distribution_rule
+from ..aggregators.distributions import DISTRIBUTION_RULES, clipped, distribution_rule, least_share
 from ..errors import InputError
+from ..forecasts import CLIP
 from ..tables.records import ForecastTable
 from . import option_scores, scores
 from .dependence import dependence
@@ -157,6 +158,13 @@ def describe_options(panel: Panel, *, draws: int, seed: int) -> Individuals:
         stretch=best_power(_mean_logs(panel), panel.outcome, panel.weight, panel.clusters[panel.question]),
         curve=curve(fit_isotonic(scores.distinct(single.forecasts, single.outcomes, single.weights))),
     )
+
+
+def raised(distributions: FloatArray, clip: float) -> int:
+    """How many answers of a table, (rows, K) with NaN beyond one's own options, the clipping changes."""
+    sizes = np.count_nonzero(~np.isnan(distributions), axis=1)
+    share = np.array([least_share(clip, max(k, 1)) for k in range(distributions.shape[1] + 1)])[sizes]
+    return int(np.count_nonzero((distributions < share[:, None]).any(axis=1)))
 
 
 def _mean_logs(panel: Panel) -> FloatArray:

@@ -11,7 +11,7 @@ from .. import checks
 from ..aggregators.distributions import combine_distributions
 from ..aggregators.rows import Rows, contradictory
 from ..aggregators.rules import Rule
-from ..forecasts import combine
+from ..forecasts import clip_for, combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable
 from .calibration import clipped_logit
 from .pairs import sample_pairs
@@ -111,27 +111,26 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
     return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
 
 
-def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> FloatArray:
-    """What a rule says to each profile: (profiles,).
+def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
+    """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
-    Averages of probabilities see the reports as they are. In every other rule a single 0 or 1 would decide, so that it sees
-    them in [clip, 1 - clip]; a design or a function of one's own, too. Weights go to the rules that take them.
+    Weights go to the rules that take them.
     """
     if panel.table.options is not None:
         return _distributions_of(rule, panel, clip)
-    averages = isinstance(rule, Rule) and rule.averages
     weighted = isinstance(rule, Rule) and rule.takes_weights
     answers = np.empty(len(panel.question))
     for places, reports, weights in panel.profiles():
-        answers[places], _ = combine(reports, rule, None if averages else clip, weights if weighted else None)
+        answers[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
     return answers
 
 
-def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> FloatArray:
+def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
     """What a rule says to each profile of questions with options: (profiles, K), NaN beyond one's own."""
+    low = clip_for(rule, clip)
     answers = np.full((len(panel.question), panel.table.probability.shape[1]), np.nan)
     for places, reports, weights in panel.profiles():
-        answers[places, : reports.shape[2]] = combine_distributions(reports, rule, clip, weights).forecasts
+        answers[places, : reports.shape[2]] = combine_distributions(reports, rule, low, weights).forecasts
     return answers
 
 

@@ -94,7 +94,8 @@ class Comparison:
     base_rate_brier: float  # of always saying the mean outcome of the other clusters; NaN if there are no others
     up_to_three: float  # share of the questions on which a rule combines three answers at most
     pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
-    clip: float  # the log-odds rules saw reports in [clip, 1 - clip]
+    clip: float  # rules in which a certain report decides saw reports in [clip, 1 - clip]
+    clipped: int  # answers that this changed
     seed: int
     draws: int  # of the bootstrap
     reference: str  # the rule that the differences are taken to

@@ -30,7 +30,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 def explain(
     reports: Sequence[Any],
-    rule: AnyAggregator = "minimax",
+    rule: AnyAggregator = "robust",
     *,
     prior_range: tuple[float, float] | None = None,
     clip: float | None = None,

@@ -27,7 +27,7 @@ def write_comparison(
     path: str | os.PathLike[str],
     *,
     title: str = TITLE,
-    rule: str = "minimax",
+    rule: str = "robust",
     rejected: int | None = None,
 ) -> None:
     """Write the page of a comparison, whole or not at all."""
@@ -35,7 +35,7 @@ def write_comparison(
 
 
 def comparison_page(
-    comparison: Comparison, *, title: str = TITLE, rule: str = "minimax", rejected: int | None = None
+    comparison: Comparison, *, title: str = TITLE, rule: str = "robust", rejected: int | None = None
 ) -> Page:
     """All that there is to say about a comparison.
 
@@ -235,7 +235,7 @@ def _meaning(comparison: Comparison) -> Section:
         else f"the {comparison.clusters:,} clusters of questions are drawn whole, since questions of one cluster go together"
     )
     clipped = (
-        f"Rules that work with log-odds saw answers brought into [{comparison.clip:g}, {1 - comparison.clip:g}], since one "
+        f"Rules in which a certain answer decides saw answers brought into [{comparison.clip:g}, {1 - comparison.clip:g}], since one "
         "certain answer would decide the forecast alone."
     )
     points = (

@@ -13,7 +13,7 @@ from ..aggregators.distributions import combine_distributions, distribution_rule
 from ..aggregators.rules import Rule
 from ..checks import number
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, combine, low_end
+from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine, raised_words
 from ..wording import counted
 from . import row_store
 from .pooled import PooledTable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def aggregate_table(
     source: str | os.PathLike[str] | ForecastTable | Any,
-    rule: AnyAggregator = "minimax",
+    rule: AnyAggregator = "robust",
     *,
     clip: float | None = None,
     half_life: float | None = None,
@@ -111,8 +111,8 @@ class Pool:
     def __init__(self, aggregator: Callable[[Any], Any], clip: float | None, half_life: float | None) -> None:
         """No table yet; what cannot work is said before anything is read."""
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
-        self._aggregator, self._clip = aggregator, low_end(clip)
-        self._clip_given = None if clip is None else self._clip
+        self._aggregator, self._clip = aggregator, clip_for(aggregator, clip)
+        self._by_default = clip is None
         self._agents = agents_of(aggregator)
         self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
         if self._half_life is not None and not self._takes_weights:
@@ -122,8 +122,7 @@ class Pool:
         self._at_odds: list[str] = []  # questions with both a 0 and a 1
         self._unfit: list[tuple[str, int]] = []  # questions with a number of answers that the rule is not made for
         self._question_type: np.dtype[Any] | None = None
-        self._clipped = 0  # answers with options that were brought inside
-        self.answered = self.untimed = 0
+        self.answered = self.untimed = self.clipped = 0
 
     def add(self, part: Part) -> None:
         """Combine the answers of a table."""
@@ -142,9 +141,10 @@ class Pool:
                 continue
             weights = group.weights if self._takes_weights else None
             self._unweighted |= weights is not group.weights
-            said, at_odds = combine(group.reports, self._aggregator, self._clip, weights)
-            forecasts[group.questions] = said
-            self._at_odds += [table.questions[each] for each in group.questions[at_odds].tolist()]
+            said = combine(group.reports, self._aggregator, self._clip, weights)
+            forecasts[group.questions] = said.forecasts
+            self.clipped += said.clipped
+            self._at_odds += [table.questions[each] for each in group.questions[said.at_odds].tolist()]
         pooled = PooledTable(table.questions, forecasts, table.answers, table.outcome, len(table.forecasters))
         self._parts.append((slice(part.first, None, part.step), pooled))
 
@@ -154,10 +154,10 @@ class Pool:
         forecasts = np.full((len(table.questions), table.probability.shape[1]), np.nan)
         for questions, reports, weights in table.groups():
             self.answered += reports.shape[0] * reports.shape[1]
-            said, at_odds, clipped = combine_distributions(reports, rule, self._clip_given, weights)
-            forecasts[questions, : reports.shape[2]] = said
-            self._clipped += clipped
-            self._at_odds += [table.questions[each] for each in questions[at_odds].tolist()]
+            said = combine_distributions(reports, rule, self._clip, weights)
+            forecasts[questions, : reports.shape[2]] = said.forecasts
+            self.clipped += said.clipped
+            self._at_odds += [table.questions[each] for each in questions[said.at_odds].tolist()]
         return PooledTable(
             table.questions, forecasts, table.answers, table.outcome, len(table.forecasters), options=table.options
         )
@@ -185,7 +185,7 @@ class Pool:
         odd, unfit = len(self._at_odds), len(self._unfit)
         kind = self._question_type
         return PooledTable(
-            names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind, options, self._clipped
+            names, forecasts, answers, outcome, forecasters, rejected, tally, odd, unfit, kind, self.clipped, options
         )
 
     def _warn(self, questions: int, answered: int, stacklevel: int) -> None:
@@ -200,6 +200,11 @@ class Pool:
             warnings.warn(
                 "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
             )
+        if self.clipped and self._by_default:
+            words = clipped_words(self.clipped, self.answered, "clip=0", "answer")
+            if self._parts[0][1].options is not None:
+                words = raised_words(self.clipped, self.answered)
+            warnings.warn(words, ClippedWarning, stacklevel=stacklevel)
         if self._at_odds:
             what = (
                 "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question {} has both"
