@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import robustpool as rp
 from browser import WIDTHS, chromium, findings, opened, overflow
 from robustpool import plots
 from robustpool.evaluation.records import (
@@ -21,9 +23,10 @@ from robustpool.evaluation.records import (
     RuleScore,
     Verdict,
 )
-from robustpool.report import Page, Picture, Table, render
+from robustpool.report import Page, Picture, Table, comparison_pictures, render
 from robustpool.report.comparison_page import comparison_page, write_comparison
-from robustpool.report.comparison_pictures import surface
+from robustpool.report.comparison_pictures import differences, surface
+from robustpool.tables.records import ForecastTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-CURVE = (CurvePoint(0.0, 0.1, 0.2), CurvePoint(0.4, 0.3, 0.5), CurvePoint(1.0, 0.8, 0.3))
+CURVE = (CurvePoint(0.0, 0.1), CurvePoint(0.4, 0.3), CurvePoint(1.0, 0.8))
+BARS = tuple({0: 0.2, 8: 0.5, 19: 0.3}.get(place, 0.0) for place in range(20))
 RECALIBRATED: Any = {"brier": Interval(0.1873, 0.1774, 0.1975), "verdict": Verdict.BETTER}
 NAMES = ("extremized-odds:d=1.5", "geometric-odds", "mean", "median", "minimax")
 
@@ -58,6 +62,7 @@ def rule_score(place: int, recalibration: str = "none") -> RuleScore:
         verdict=verdict,
         tied_with_best=place < 2,
         curve=CURVE,
+        histogram=BARS,
     )
 
 
@@ -74,6 +79,7 @@ def comparison(**changes: Any) -> Comparison:
         dependence=Interval(0.2169, 0.1570, 0.2771),
         stretch=Interval(1.0574, 0.5875, 1.5176),
         curve=CURVE,
+        histogram=BARS,
     )
     record = Comparison(
         questions=103,
@@ -104,6 +110,7 @@ def comparison(**changes: Any) -> Comparison:
 DRAWINGS: dict[str, Callable[[Any], Any]] = {
     "one curve": lambda ax: plots.draw_reliability(CURVE, ax),
     "two curves": lambda ax: plots.draw_reliability({"individuals": CURVE, "mean": CURVE[1:]}, ax),
+    "a curve and bars": lambda ax: plots.draw_reliability(CURVE, ax, histograms=BARS),
     "no forecasts": lambda ax: plots.draw_reliability((), ax),
     "differences": lambda ax: plots.draw_differences(comparison().rules, ax),
     "pairs": lambda ax: plots.draw_pairs("minimax", comparison().pair_sample, ax),
@@ -125,15 +132,54 @@ def test_draws_on_the_axes_given_and_on_no_others(name: str) -> None:
 
 def test_a_reliability_diagram_has_the_curve_and_where_the_forecasts_lie() -> None:
     _, axes = plots.new_figure(2, 1)
-    first, second = plots.draw_reliability({"one": CURVE, "other": CURVE[1:]}, axes[0, 0])
-    assert first.get_xydata().tolist() == [[point.forecast, point.frequency] for point in CURVE]
+    both = {"one": CURVE, "other": CURVE[1:]}
+    first, second = plots.draw_reliability(both, axes[0, 0], histograms={"one": BARS, "other": BARS[::-1]})
+    assert first.get_xydata().tolist() == [list(point) for point in CURVE]
     assert [line.get_linestyle() for line in (first, second)] == ["-", "--"]
     assert [text.get_text() for text in axes[0, 0].get_legend().get_texts()] == ["one", "other"]
-    heights = [bar.get_height() for bar in axes[0, 0].containers[0] if bar.get_height()]
-    assert heights == pytest.approx([max(heights) * share / 0.5 for share in (0.2, 0.5, 0.3)])
+    for bars, shares in zip(axes[0, 0].containers, (BARS, BARS[::-1]), strict=True):
+        heights = [bar.get_height() for bar in bars]
+        assert heights == pytest.approx([max(heights) * share / 0.5 for share in shares])
+        assert [bar.get_x() for bar in bars] == pytest.approx(np.arange(20) / 20)
     assert all(bar.get_y() + bar.get_height() < 0 for bar in axes[0, 0].patches)  # below the diagram
     plots.draw_reliability(CURVE, axes[0, 1])
     assert axes[0, 1].get_legend() is None
+    assert not axes[0, 1].patches
+
+
+@pytest.mark.parametrize("name", ["mean", "an aggregator with a name as long as this one"])
+@pytest.mark.parametrize("reach", [(-1e-4, 1e-4), (-0.0074, 0.0002), (-0.0088, 0.0275), (-0.099, -0.011), (-0.9, 0.99)])
+def test_the_labels_of_differences_keep_apart(
+    name: str, reach: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Any] = []
+    monkeypatch.setattr(comparison_pictures, "png", figures.append)
+    rules = [replace(rule_score(0), name=name, difference=Interval(sum(reach) / 2, *reach)), rule_score(2)]
+    differences(comparison(rules=tuple(rules)))
+    figures[0].draw_without_rendering()
+    ax = figures[0].axes[0]
+    low, high = ax.get_xlim()
+    labels = [label for at, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True) if low <= at <= high]
+    boxes = [label.get_window_extent() for label in labels]
+    assert len(boxes) >= 2
+    gap = 0.5 * boxes[0].height
+    assert all(left.x1 + gap < right.x0 for left, right in pairwise(boxes)), [label.get_text() for label in labels]
+
+
+def test_the_bars_are_the_answers_of_the_table() -> None:
+    """Answers between the steps of the isotonic curve once fell into the bins of the ends of their step."""
+    rng = np.random.default_rng(0)
+    answers = rng.choice(np.arange(40, 56) / 100, 400)
+    table = ForecastTable(
+        [f"q{q}" for q in range(100)], [f"f{f}" for f in range(4)], np.repeat(np.arange(100), 4),
+        np.tile(np.arange(4), 100), answers, (np.arange(100) % 2).astype(float),
+    )  # fmt: skip
+    found = rp.compare(table, rules=["mean"], draws=100)
+    in_bins = [int(((answers >= k / 100) & (answers < (k + 5) / 100)).sum()) for k in (40, 45, 50, 55)]
+    assert min(in_bins) > 0
+    assert [round(400 * share) for share in found.individuals.histogram[8:12]] == in_bins
+    means = answers.reshape(100, 4).mean(axis=1)
+    assert 100 * found.rules[0].histogram[9] == pytest.approx(((means >= 0.45) & (means < 0.5)).sum())
 
 
 def test_differences_are_told_by_marker_and_colour_best_on_top() -> None:
@@ -263,12 +309,21 @@ def test_every_picture_has_words(page: Page) -> None:
         "differences", "reliability-individuals", "reliability-extremized-odds:d=1.5", "reliability-mean",
         "reliability-minimax", "pairs", "reliability-as they came-recalibrated",
     ]  # fmt: skip
-    assert all(len(picture.alt) > 40 and picture.meaning.count(". ") == 1 for picture in found)
+    assert all(len(picture.alt) > 40 and picture.meaning.count(". ") in (1, 2) for picture in found)
     assert len({picture.alt for picture in found}) == len(found)
     words = {picture.name: f"{picture.alt} {picture.meaning}" for picture in found}
     assert "1 better, 1 worse, 2 that cannot be told from it" in words["differences"]
     assert "at the highest, 1.00, in 80%" in words["reliability-individuals"]
     assert "0.49 (0.42 to 0.56)" in words["reliability-individuals"]
+    assert (
+        "share of the answers in each 5% of the scale, every answer counting once; the tallest is 50%."
+        in (words["reliability-individuals"])
+    )
+    assert (
+        "share of the forecasts in each 5% of the scale, every question counting once; the tallest is 50%."
+        in (words["reliability-mean"])
+    )
+    assert "the tallest is 50% (as they came) and 50% (recalibrated)" in words["reliability-as they came-recalibrated"]
     assert "would save 0.0131 of the Brier score of 0.2001" in words["reliability-mean"]
     happened = sum(outcome for _, _, outcome in record.pair_sample)
     assert f"300 pairs of answers on it: {happened} triangles" in words["pairs"]
@@ -337,3 +392,43 @@ def test_the_page_opens_without_a_complaint(browser: Browser, tmp_path: Path) ->
         assert page.locator("img").count() == page.locator("img[alt]").count() == 4
         page.set_viewport_size({"width": wide, "height": 900})
         assert overflow(page) == 0
+
+
+def test_a_table_that_does_not_fit_says_so_and_scrolls_by_keys(browser: Browser, tmp_path: Path) -> None:
+    write_comparison(comparison(), tmp_path / "page.html")
+    narrow, wide = WIDTHS
+    with opened(browser, tmp_path / "page.html", narrow) as page:
+        boxes = page.locator(".scroll")
+        hints = page.locator(".hint")
+        hints.first.wait_for(state="visible")
+        assert hints.count() == boxes.count()
+        for box, hint in zip(boxes.all(), hints.all(), strict=True):
+            cut = box.evaluate("box => box.scrollWidth > box.clientWidth")
+            assert hint.is_visible() == cut
+            assert box.get_attribute("aria-describedby") == (hint.get_attribute("id") if cut else None)
+        scores = page.locator(".table .scroll").first
+        head = scores.locator("tbody th").first
+        verdict = scores.locator("tbody td").last
+        scores.focus()
+        for _ in range(30):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "box => box.scrollLeft + box.clientWidth >= box.scrollWidth - 1", arg=scores.element_handle()
+        )
+        kept = head.bounding_box()
+        assert kept is not None
+        assert kept["x"] == 20  # the rule stays in view
+        seen = verdict.bounding_box()
+        assert seen is not None
+        assert seen["x"] + seen["width"] <= narrow
+        assert findings(page) == []
+        page.set_viewport_size({"width": wide, "height": 900})
+        hints.first.wait_for(state="hidden")
+        assert not any(hint.is_visible() for hint in hints.all())
+
+
+def test_without_javascript_the_tables_are_there(browser: Browser, tmp_path: Path) -> None:
+    write_comparison(comparison(), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", 400, script=False) as page:
+        assert page.locator("table").first.is_visible()
+        assert page.locator(".table .scroll").first.evaluate("box => getComputedStyle(box).backgroundImage") != "none"

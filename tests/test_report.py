@@ -10,7 +10,7 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +21,14 @@ import robustpool as rp
 from browser import WIDTHS, chromium, findings, opened, overflow
 from robustpool.aggregators.design import Design, load_design
 from robustpool.aggregators.rules import RULES
+from robustpool.aggregators.table import TableAggregator
 from robustpool.artefact import design_to_json
 from robustpool.cli.app import app
 from robustpool.errors import InputError
 from robustpool.report import Page, Picture, Section, Table, render, write_page
 from robustpool.report.calculator import calculator
 from robustpool.report.design_page import THIS, design_page
+from robustpool.report.lookup import lookup
 from robustpool.structures.family_file import EXAMPLES
 
 if TYPE_CHECKING:
@@ -103,7 +105,9 @@ def hostile_page() -> Page:
         HOSTILE, f"{HOSTILE}\n\n{'long' * 100}", (*pictures, picture(), table, wide), (HOSTILE, "a `code` b")
     )
     data = calculator({HOSTILE: "mean", "half": lambda x: 0.5 + 0 * x[:, 0]}, HOSTILE)
-    return Page(HOSTILE, HOSTILE, (section, Section("Empty", "")), {HOSTILE: HOSTILE}, data)
+    agents = [{"name": HOSTILE, "reports": [HOSTILE, "x" * 300]}]
+    look = {"agents": agents, "states": [HOSTILE], "profiles": [[0]], "forecasts": [["0.500000"]]}
+    return Page(HOSTILE, HOSTILE, (section, Section("Empty", "")), {HOSTILE: HOSTILE}, data, look)
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -112,15 +116,15 @@ def hostile_page() -> Page:
 def test_every_text_is_escaped_and_none_is_lost() -> None:
     found = Elements(render(hostile_page()))
     kinds = [tag for tag, _ in found.tags]
-    assert kinds.count("script") == 2
+    assert kinds.count("script") == 5  # two tools with their data, and what every page has
     assert kinds.count("style") == kinds.count("title") == kinds.count("h1") == 1
     assert "b" not in kinds
     assert not [name for _, attributes in found.tags for name in attributes if name.startswith("on")]
     assert HOSTILE in found.text["title"]
     assert HOSTILE in found.text["h1"]
     assert [attributes["alt"] for tag, attributes in found.tags if tag == "img"] == [HOSTILE, "grey"]
-    data = json.loads(next(text for text in found.text["script"] if text.startswith("{")))
-    assert data == hostile_page().calculator
+    data = [json.loads(text) for text in found.text["script"] if text.startswith("{")]
+    assert data == [hostile_page().calculator, hostile_page().lookup]
     assert "".join(found.text["code"]).count("code") == 1
 
 
@@ -237,6 +241,21 @@ def finite() -> Design:
     return designed(rp.solve(rp.load_family(UNKNOWN)))
 
 
+@pytest.fixture(scope="module")
+def votes() -> Design:
+    """Three voters and three states; the third one votes as the first, so that some profiles never come."""
+    apart, alike = np.zeros((2, 3, 3, 3, 3))
+    for state, first, second in product(range(3), repeat=3):
+        apart[state, first, second, first] = (0.6 if first == state else 0.2) * (0.5 if second == state else 0.25) / 3
+    for state, vote in product(range(3), repeat=2):
+        alike[state, vote, vote, vote] = (0.8 if vote == state else 0.1) / 3
+    structures = [rp.InformationStructure(apart, name="apart"), rp.InformationStructure(alike, name="alike")]
+    family = rp.FiniteFamily.from_structures(
+        structures, report="decision", states=("no", "perhaps", "yes"), agents=("ann", "bob", "cy")
+    )
+    return designed(rp.solve(family, tolerance=1e-3))
+
+
 def test_a_design_for_two_agents(two_agents: Design) -> None:
     page = design_page(two_agents, file="my design.json")
     assert page.calculator is not None
@@ -313,6 +332,42 @@ def test_more_states_vector_reports_and_long_tables() -> None:
     assert len(forecasts.columns) == 2 + 3
     assert len(forecasts.rows) == 200
     assert f"The first 200 of {len(family.reports):,} profiles of reports" in forecasts.note
+
+
+def test_the_look_up_has_every_profile_and_its_forecast(finite: Design, votes: Design) -> None:
+    for design in (finite, votes):
+        data = design_page(design).lookup
+        assert data is not None
+        assert design_page(design).calculator is None
+        names = design.data["family"]["agents"]
+        assert [agent["name"] for agent in data["agents"]] == names
+        table = [part for section in design_page(design).sections for part in section.parts if isinstance(part, Table)]
+        rows = next(part for part in table if part.title == "Forecasts by reports").rows
+        assert len(data["profiles"]) == len(rows)
+        for profile, forecast, row in zip(data["profiles"], data["forecasts"], rows, strict=True):
+            said = [data["agents"][k]["reports"][place] for k, place in enumerate(profile)]
+            assert tuple(forecast) == row[len(names) :]
+            if design is finite:
+                assert tuple(said) == row[: len(names)]
+                assert forecast == [f"{design([[float(x) for x in said]])[0]:.6f}"]
+            else:
+                states = ["no", "perhaps", "yes"]
+                answer = design([[np.eye(3)[states.index(state)] for state in said]])[0]
+                assert forecast == [f"{value:.6f}" for value in answer]
+
+
+def test_reports_that_are_close_keep_two_names() -> None:
+    table = TableAggregator(np.array([[[0.3], [0.5]], [[0.3 + 1e-8], [0.5]]]), np.array([0.2, 0.7]))
+    about = {"agents": ["ann", "bob"], "states": ["no", "yes"], "report": "posterior"}
+    data = lookup(table, about)
+    assert data is not None
+    assert data["agents"][0]["reports"] == ["0.3", "0.30000001"]
+
+
+def test_a_table_that_is_too_long_has_no_look_up(finite: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustpool.report.lookup.MOST_PROFILES", 3)
+    assert design_page(finite).lookup is None
+    assert "Look up a forecast" not in render(design_page(finite))
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -408,17 +463,24 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory, two_agents: Design, finite: Design) -> dict[str, Path]:
+def pages(
+    tmp_path_factory: pytest.TempPathFactory, two_agents: Design, finite: Design, votes: Design
+) -> dict[str, Path]:
     """The pages that are looked at."""
     folder = tmp_path_factory.mktemp("pages")
-    contents = {"two": design_page(two_agents), "finite": design_page(finite), "hostile": hostile_page()}
+    contents = {
+        "two": design_page(two_agents),
+        "finite": design_page(finite),
+        "votes": design_page(votes),
+        "hostile": hostile_page(),
+    }
     for name, page in contents.items():
         write_page(page, folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in contents}
 
 
-@pytest.mark.parametrize("name", ["two", "finite", "hostile"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["two", "finite", "votes", "hostile"])
+@pytest.mark.parametrize("width", [*WIDTHS, 900])
 def test_a_page_fits_and_can_be_read_by_all(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
     with opened(browser, pages[name], width) as page:
         assert overflow(page) == 0
@@ -451,6 +513,54 @@ def test_without_javascript_the_page_says_what_is_missing(browser: Browser, page
         assert "The calculator needs JavaScript" in sentence
         assert page.get_by_text("Bounds on the worst regret").first.is_visible()
         assert not page.locator("#report-1").is_visible()
+
+
+def test_the_look_up_says_what_the_design_says(browser: Browser, pages: dict[str, Path], finite: Design) -> None:
+    with opened(browser, pages["finite"]) as page:
+        for first, second in product(("0.1", "0.5"), repeat=2):
+            page.get_by_label("ann says").select_option(label=first)
+            page.get_by_label("bob says").select_option(label=second)
+            forecast = finite([[float(first), float(second)]])[0]
+            assert text(page, "#lookup-answer") == f"The probability of rain is{forecast:.6f}"
+        assert text(page, "#lookup-place") == "Profile 4 of 4 in the design."
+        page.get_by_label("ann says").focus()  # by keys alone
+        page.keyboard.press("ArrowUp")
+        forecast = finite([[0.1, 0.5]])[0]
+        assert f"{forecast:.6f}" in text(page, "#lookup-answer")
+
+
+def test_the_look_up_names_states_and_refuses_what_never_comes(
+    browser: Browser, pages: dict[str, Path], votes: Design
+) -> None:
+    data = design_page(votes).lookup
+    assert data is not None
+    reports = [agent["reports"] for agent in data["agents"]]
+    come = {tuple(reports[k][place] for k, place in enumerate(profile)) for profile in data["profiles"]}
+    refused = 0
+    with opened(browser, pages["votes"], 400) as page:
+        for profile in product(*reports):
+            for k, report in enumerate(profile):
+                page.locator(f"#lookup-{k}").select_option(label=report)
+            answer = text(page, "#lookup-answer")
+            if profile in come:
+                said = votes([[np.eye(3)[["no", "perhaps", "yes"].index(state)] for state in profile]])[0]
+                parts = (f"The probability of {s} is{f:.6f}" for s, f in zip(data["states"], said, strict=True))
+                assert answer == "".join(parts)
+                continue
+            refused += 1
+            assert answer == "These reports never come together in this family, and so the design gives no forecast."
+            for k, name in enumerate(("ann", "bob", "cy")):
+                others = [r for r in reports[k] if (*profile[:k], r, *profile[k + 1 :]) in come]
+                sentence = f"{name} could say {' or '.join(others)}"
+                assert (sentence in text(page, "#lookup-place")) == bool(others)
+    assert refused > 0
+
+
+def test_without_javascript_the_look_up_points_at_the_table(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["finite"], script=False) as page:
+        assert "The look-up needs JavaScript" in page.locator("#lookup noscript").inner_html()
+        assert page.get_by_text("Forecasts by reports").first.is_visible()
+        assert not page.locator("#lookup-body").is_visible()
 
 
 def move(page: BrowserPage, first: int, second: int, name: str) -> None:

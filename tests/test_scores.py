@@ -17,7 +17,7 @@ from robustpool.evaluation.calibration import calibration, fit_logistic, overlap
 from robustpool.evaluation.dependence import dependence
 from robustpool.evaluation.isotonic import curve, decompose, fit_isotonic
 from robustpool.evaluation.pairs import numbered_pair, sample_pairs
-from robustpool.evaluation.scores import auc, brier, distinct, log_score, mean_score, sharpness
+from robustpool.evaluation.scores import auc, brier, distinct, histogram, log_score, mean_score, sharpness
 from robustpool.tables.records import ForecastTable
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -124,14 +124,27 @@ def test_what_the_parts_of_the_decomposition_mean(data: tuple[Array, Array, Arra
 
 @settings(deadline=None)  # the first example waits for SciPy
 @given(forecasts_with_outcomes())
-def test_the_curve_has_all_weight_and_the_base_rate(data: tuple[Array, Array, Array]) -> None:
+def test_the_curve_draws_the_fit_from_the_lowest_forecast_to_the_highest(data: tuple[Array, Array, Array]) -> None:
     p, y, w = data
-    points = curve(fit_isotonic(distinct(p, y, w)))
-    assert sum(point.share for point in points) == pytest.approx(1)
-    assert sum(point.share * point.frequency for point in points) == pytest.approx(np.average(y, weights=w))
-    assert min(point.share for point in points) > 0
+    fit = fit_isotonic(distinct(p, y, w))
+    points = curve(fit)
+    assert np.interp(p, *np.array(points).T) == pytest.approx(fit(p))
     assert [point.forecast for point in points] == sorted({point.forecast for point in points})
     assert {points[0].forecast, points[-1].forecast} == {p.min(), p.max()}
+
+
+@given(forecasts_with_outcomes())
+def test_a_histogram_has_all_weight_in_the_bins_of_the_forecasts(data: tuple[Array, Array, Array]) -> None:
+    p, y, w = data
+    shares = histogram(distinct(p, y, w))
+    assert len(shares) == 20
+    assert sum(shares) == pytest.approx(1)
+    assert shares[10] == pytest.approx(w[(p >= 0.5) & (p < 0.55 - 1e-9)].sum() / w.sum())
+
+
+def test_round_forecasts_open_their_bins() -> None:
+    p = 1 - np.arange(21) / 20  # 0.09999999999999998 and such
+    assert histogram(distinct(p, np.zeros(21), np.ones(21))) == pytest.approx([1 / 21] * 19 + [2 / 21])
 
 
 # --------------------------------------------------------------------------------------------------------- calibration

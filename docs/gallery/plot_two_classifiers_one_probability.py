@@ -104,8 +104,9 @@ plt.show()
 # lean to the same side they are mostly right, and more often than each of them says.
 
 figure, ax = plt.subplots(figsize=(4.2, 4.4), layout="constrained")
-curves = {score.name: score.curve for score in apart.rules}
-draw_reliability({name: curves[name] for name in ("mean", "minimax")}, ax)
+shown = {score.name: score for score in apart.rules if score.name in ("mean", "minimax")}
+curves, bars = ({name: getattr(score, part) for name, score in shown.items()} for part in ("curve", "histogram"))
+draw_reliability(curves, ax, histograms=bars)
 plt.show()
 
 # %%

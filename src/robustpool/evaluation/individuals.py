@@ -12,7 +12,7 @@ from .isotonic import curve, fit_isotonic
 from .pairs import sample_pairs
 from .panel import mean_log_odds
 from .records import Individuals
-from .scores import brier, distinct
+from .scores import brier, distinct, histogram
 
 if TYPE_CHECKING:
     from ..tables.records import ForecastTable
@@ -29,6 +29,7 @@ def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
     losses = np.bincount(table.question, brier(p, y)) / table.answers
     found = calibration(p, y, once, panel.clusters[table.question])
     average = mean_log_odds(panel)
+    at = distinct(p, y, once)
     return Individuals(
         brier=float(losses.mean()),
         slope=found.slope if found else None,
@@ -36,7 +37,8 @@ def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
         certain=float(np.mean((p == 0) | (p == 1))),
         dependence=dependence(table, panel.clusters, draws=draws, seed=seed),
         stretch=slope_alone(average, panel.outcome, panel.weight, panel.clusters[panel.question]),
-        curve=curve(fit_isotonic(distinct(p, y, once))),
+        curve=curve(fit_isotonic(at)),
+        histogram=histogram(at),
     )
 
 

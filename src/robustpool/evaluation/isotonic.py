@@ -68,22 +68,12 @@ def decompose(score: Score, fit: Isotonic) -> Decomposition:
 def curve(fit: Isotonic) -> tuple[CurvePoint, ...]:
     """The steps of the reliability diagram, by their ends: one point for a step at a single forecast, else two.
 
-    A step's share of the weight goes to the nearer of its two ends.
-
     >>> from .scores import distinct
     >>> curve(fit_isotonic(distinct(np.array([0.1, 0.3, 0.6]), np.array([0.0, 1.0, 0.0]), np.ones(3))))
-    (CurvePoint(forecast=0.1, frequency=0.0, share=0.333...), CurvePoint(forecast=0.3, frequency=0.5, share=0.333...),
-     CurvePoint(forecast=0.6, frequency=0.5, share=0.333...))
+    (CurvePoint(forecast=0.1, frequency=0.0), CurvePoint(forecast=0.3, frequency=0.5), CurvePoint(forecast=0.6, frequency=0.5))
     """
-    values, weights = fit.at.values, fit.at.weights
+    values = fit.at.values
     starts = np.flatnonzero(np.concatenate(([True], np.diff(fit.frequencies) > 0)))
     ends = np.concatenate((starts[1:], [len(values)])) - 1
-    halves = np.searchsorted(values, (values[starts] + values[ends]) / 2, side="right")
-    before = np.concatenate(([0.0], np.cumsum(weights / weights.sum())))
-    points = []
-    for start, end, half in zip(starts.tolist(), ends.tolist(), halves.tolist(), strict=True):
-        split = min(half, end) if end > start else end + 1
-        for at, first, last in [(start, start, split), (end, split, end + 1)][: 1 + (end > start)]:
-            share = float(before[last] - before[first])
-            points.append(CurvePoint(float(values[at]), float(fit.frequencies[at]), share))
-    return tuple(points)
+    places = np.unique(np.concatenate((starts, ends)))
+    return tuple(map(CurvePoint, values[places].tolist(), fit.frequencies[places].tolist()))

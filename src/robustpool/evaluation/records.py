@@ -37,11 +37,10 @@ class Decomposition(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """A step of the isotonic reliability diagram."""
+    """An end of a step of the isotonic reliability diagram."""
 
     forecast: float
     frequency: float  # recalibrated: how often the event happened
-    share: float  # of all forecasts, by weight
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,7 @@ class RuleScore:
     verdict: Verdict  # against the reference rule
     tied_with_best: bool  # the paired difference to the best rule has 0 in its interval
     curve: tuple[CurvePoint, ...] = field(repr=False)
+    histogram: tuple[float, ...] = field(default=(), repr=False)  # share of the forecasts in each of 20 equal bins
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ class Individuals:
     """By how much the mean log-odds of the answers that a rule combines should be stretched: the slope, without an intercept,
     of the outcome on them, each question counting once. None: not to be had."""
     curve: tuple[CurvePoint, ...] = field(repr=False)
+    histogram: tuple[float, ...] = field(default=(), repr=False)  # share of the answers in each of 20 equal bins
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,21 @@ class Distinct(NamedTuple):
         return self.yes + self.no
 
 
+BINS = 20
+"""Bins of a histogram of forecasts: one for every 5 %."""
+
+
+def histogram(at: Distinct) -> tuple[float, ...]:
+    """The share of the weight in each of 20 equal bins [k/20, (k+1)/20), of which the last has 1 as well.
+
+    >>> shares = histogram(distinct(np.array([0.15, 0.15, 0.5, 1.0]), np.ones(4), np.ones(4)))
+    >>> {place: share for place, share in enumerate(shares) if share}
+    {3: 0.5, 10: 0.25, 19: 0.25}
+    """
+    places = np.minimum(np.floor(at.values * BINS + 1e-9), BINS - 1).astype(np.intp)  # 0.15 * 20 may fall short of 3
+    return tuple((np.bincount(places, at.weights, BINS) / at.weights.sum()).tolist())
+
+
 def distinct(forecasts: FloatArray, outcomes: FloatArray, weights: FloatArray) -> Distinct:
     """Put equal forecasts together: one sort, which all that follows shares.
 

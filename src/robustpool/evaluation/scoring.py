@@ -12,7 +12,7 @@ from .calibration import calibration
 from .isotonic import curve, decompose, fit_isotonic
 from .option_scores import WORST_BRIER
 from .records import CurvePoint, Decomposition, Interval, RuleScore, Verdict
-from .scores import auc, brier, distinct, log_score, sharpness
+from .scores import auc, brier, distinct, histogram, log_score, sharpness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,7 @@ class Measured:
     auc: float | None
     sharpness: float
     curve: tuple[CurvePoint, ...]
+    histogram: tuple[float, ...]
 
 
 def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
@@ -64,6 +65,7 @@ def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) 
         auc=auc(at),
         sharpness=sharpness(at),
         curve=curve(fit),
+        histogram=histogram(at),
     )
 
 
@@ -144,6 +146,7 @@ def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, referen
         verdict=Verdict.REFERENCE if r == reference else _verdict(difference, enough),
         tied_with_best=to_best.low <= 0 or _unseen(to_best) or not enough,
         curve=rule.curve,
+        histogram=rule.histogram,
     )
 
 

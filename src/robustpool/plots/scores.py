@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from .heatmaps import Values
 
     Curve = Sequence[CurvePoint]
+    Histogram = Sequence[float]
 
-BINS = 20
-"""Bars that tell where the forecasts lie: one for every 5 %."""
+TICKS = 5
+"""Parts, at most, of an axis of differences: labels such as -0.0125 are long, and the names of the rules take their room."""
 
 STRIP = 0.14
 """Height of the bars below the diagram, in units of its vertical axis; each curve has a strip of its own."""
@@ -39,23 +40,31 @@ OUTCOMES = {0: ("o", INK, "white", "it did not happen"), 1: ("^", "white", INK, 
 """Marker, its filling, its line, and what it means: both can be seen on any colour of the surface."""
 
 
-def draw_reliability(curves: Curve | Mapping[str, Curve], ax: Axes) -> list[Any]:
+def draw_reliability(
+    curves: Curve | Mapping[str, Curve], ax: Axes, *, histograms: Histogram | Mapping[str, Histogram] | None = None
+) -> list[Any]:
     """How often the event happened against the forecast, by isotonic regression; on the diagonal they agree.
 
-    Of one curve, or of several under their names [Dimitriadis2021]. The bars below show where the forecasts lie: the
-    weight at each point of the curve, which for a step is that of the nearer of its ends.
+    Of one curve, or of several under their names [Dimitriadis2021]. With ``histograms``, under the same names, bars below
+    show where the forecasts lie: the share in each of so many equal bins on [0, 1].
     """
     named = curves if isinstance(curves, Mapping) else {"": curves}
+    shares = histograms if isinstance(histograms, Mapping) else {"": histograms or ()}
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
     ax.axhline(0, color=INK, linewidth=0.8)
     drawn = []
     for number, ((name, curve), (colour, dash)) in enumerate(zip(named.items(), cycle(LINES), strict=False)):
-        points = np.array(curve, dtype=float).reshape(-1, 3)
+        points = np.array(curve, dtype=float).reshape(-1, 2)
         drawn += ax.plot(points[:, 0], points[:, 1], dash, color=colour, linewidth=1.6, label=name, clip_on=False)
-        _bars(points, ax, -(number + 1) * STRIP, colour)
+        _bars(np.asarray(shares.get(name, ()), dtype=float), ax, -(number + 1) * STRIP, colour)
     ticks = np.linspace(0, 1, 6)
     ax.set_aspect("equal")
-    ax.set(xlim=(0, 1), ylim=(-len(named) * STRIP - 0.02, 1), xlabel="forecast", ylabel="how often it happened")
+    ax.set(
+        xlim=(0, 1),
+        ylim=(-len(named) * STRIP - 0.02 if histograms else 0, 1),
+        xlabel="forecast",
+        ylabel="how often it happened",
+    )
     ax.set(xticks=ticks, yticks=ticks)
     plain(ax)
     if any(named):
@@ -63,11 +72,14 @@ def draw_reliability(curves: Curve | Mapping[str, Curve], ax: Axes) -> list[Any]
     return drawn
 
 
-def _bars(points: NDArray[np.float64], ax: Axes, base: float, colour: str) -> None:
-    """How the forecasts are spread, in bars that stand on ``base``."""
-    heights, edges = np.histogram(points[:, 0], BINS, (0, 1), weights=points[:, 2])
-    scale = 0.8 * STRIP / (heights.max() if heights.any() else 1.0)
-    ax.bar(edges[:-1], heights * scale, 1 / BINS, base, align="edge", color=colour, edgecolor="white", linewidth=0.5)
+def _bars(shares: NDArray[np.float64], ax: Axes, base: float, colour: str) -> None:
+    """How the forecasts are spread, in bars that stand on ``base``: the tallest is as high as fits."""
+    if not shares.any():
+        return
+    bins, heights = len(shares), shares * (0.8 * STRIP / shares.max())
+    ax.bar(
+        np.arange(bins) / bins, heights, 1 / bins, base, align="edge", color=colour, edgecolor="white", linewidth=0.5
+    )
 
 
 def draw_differences(rules: Sequence[RuleScore], ax: Axes) -> list[Any]:
@@ -90,6 +102,7 @@ def draw_differences(rules: Sequence[RuleScore], ax: Axes) -> list[Any]:
     ax.set_ylim(len(rules) - 0.4, -0.6)
     reference = next((rule.name for rule in rules if rule.verdict is Verdict.REFERENCE), "the reference")
     ax.set(xlabel=f"Brier score minus that of {reference} (left is better)", ylabel="rule")
+    ax.locator_params(axis="x", nbins=TICKS)
     plain(ax)
     ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
     ax.set_axisbelow(True)

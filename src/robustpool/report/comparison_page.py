@@ -163,7 +163,7 @@ def _reliability(comparison: Comparison, rule: str) -> Section:
     text = (
         "Where the curve lies on the diagonal, the event happened as often as was forecast. A curve that is flatter than the "
         "diagonal belongs to forecasts that are too extreme, a steeper one to forecasts that are too timid. The bars below "
-        "show where the forecasts lie, step by step of the curve."
+        "are a histogram of the forecasts: they show where the forecasts lie."
     )
     return Section("Can the forecasts be taken at their word?", text, (pictures.of_individuals(comparison), *diagrams))
 

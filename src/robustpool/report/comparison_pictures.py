@@ -18,15 +18,17 @@ from .page import Picture
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..evaluation.records import Comparison, CurvePoint, RuleScore
+    from ..evaluation.records import Comparison, CurvePoint, Individuals, RuleScore
 
     Curve = tuple[CurvePoint, ...]
+    Histogram = tuple[float, ...]
 
 
 def differences(comparison: Comparison) -> Picture:
     """Each rule against the reference, with intervals."""
     rules, reference = comparison.rules, comparison.reference
-    figure, axes = new_figure(width=5.0, height=1.3 + 0.25 * len(rules))
+    names = max(len(rule.name) for rule in rules)
+    figure, axes = new_figure(width=5.0 + max(0.0, 0.07 * (names - 18)), height=1.3 + 0.25 * len(rules))
     draw_differences(rules, axes[0, 0])
     return Picture(
         "differences",
@@ -51,13 +53,13 @@ def of_individuals(comparison: Comparison) -> Picture:
     """The reliability diagram of all answers."""
     slope = comparison.individuals.slope
     said = "Their slope is not to be had." if slope is None else f"Their calibration slope is {with_interval(slope)}."
-    return _diagram({"individuals": comparison.individuals.curve}, "The answers of the individuals", said)
+    return _diagram({"individuals": comparison.individuals}, "The answers of the individuals", said, "answer")
 
 
 def of_rule(score: RuleScore, *, best: bool) -> Picture:
     """The reliability diagram of a rule."""
     return _diagram(
-        {score.name: score.curve},
+        {score.name: score},
         f"The forecasts of {score.name}" + (", which did best" if best else ""),
         f"Perfect recalibration would save {estimate(score.decomposition.reliability)} of the Brier score of "
         f"{estimate(score.brier.value)}.",
@@ -67,23 +69,40 @@ def of_rule(score: RuleScore, *, best: bool) -> Picture:
 def before_and_after(before: RuleScore, after: RuleScore) -> Picture:
     """The reliability diagram of a rule on the answers as they came, and on the recalibrated ones."""
     return _diagram(
-        {"as they came": before.curve, "recalibrated": after.curve},
+        {"as they came": before, "recalibrated": after},
         f"The forecasts of {after.name} before and after",
         f"Its Brier score is {estimate(after.brier.value)} after recalibration, and {estimate(before.brier.value)} "
         "without.",
     )
 
 
-def _diagram(curves: Mapping[str, Curve], title: str, said: str) -> Picture:
+def _diagram(scores: Mapping[str, RuleScore | Individuals], title: str, said: str, unit: str = "question") -> Picture:
+    """The curves with their histograms; ``unit`` is what counts once in them."""
     figure, axes = new_figure(width=3.7, height=4.0)
-    draw_reliability(curves, axes[0, 0])
-    ends = "; ".join(f"{name}: {_ends(curve)}" for name, curve in curves.items())
+    histograms = {name: score.histogram for name, score in scores.items()}
+    draw_reliability({name: score.curve for name, score in scores.items()}, axes[0, 0], histograms=histograms)
+    ends = "; ".join(f"{name}: {_ends(score.curve)}" for name, score in scores.items())
     return Picture(
-        f"reliability-{'-'.join(curves)}",
+        f"reliability-{'-'.join(scores)}",
         title,
         png(figure),
-        f"Reliability diagram against the diagonal. {ends}.",
-        f"How often the event happened at each forecast, by isotonic regression. {said}",
+        f"Reliability diagram against the diagonal, with a histogram. {ends}.",
+        f"How often the event happened at each forecast, by isotonic regression. {said} {_spread(histograms, unit)}".strip(),
+    )
+
+
+def _spread(histograms: Mapping[str, Histogram], unit: str) -> str:
+    """What the bars are, and how high."""
+    filled = {name: shares for name, shares in histograms.items() if shares}
+    if not filled:
+        return ""
+    heights = " and ".join(
+        f"{max(shares):.0%}" + (f" ({name})" if len(filled) > 1 else "") for name, shares in filled.items()
+    )
+    width = 1 / len(next(iter(filled.values())))
+    return (
+        f"Bars: the share of the {'answers' if unit == 'answer' else 'forecasts'} in each {width:.0%} of the scale, every "
+        f"{unit} counting once; the tallest is {heights}."
     )
 
 

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.grid import GridAggregator
+from ..aggregators.table import TableAggregator
 from ..game.worst_case import tabulated
 from ..plots.convergence import draw_convergence
 from ..plots.heatmaps import draw_aggregator
 from ..plots.style import new_figure, png
 from ..wording import at_most, counted, outward
 from .calculator import DIGITS, calculator
+from .lookup import MOST_PROFILES, lookup
 from .page import Page, Picture, Section, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..aggregators.design import Design
-    from ..aggregators.table import TableAggregator
 
 MOST_ROWS = 200
 MOST_STRUCTURES = 12
@@ -50,6 +51,7 @@ def design_page(design: Design, *, file: str = "design.json", found: float | Non
         ),
         settings=_settings(design),
         calculator=_calculator(design, found) if independent and about["agents"] == 2 else None,
+        lookup=lookup(design.aggregator, about) if isinstance(design.aggregator, TableAggregator) else None,
     )
 
 
@@ -258,10 +260,12 @@ def _listed(aggregator: TableAggregator, about: dict[str, Any]) -> Section:
         "bring, each with the forecast to give; other profiles are refused, not guessed."
     )
     columns = (*(f"{name} says" for name in agents), *heads)
+    count = len(aggregator.reports)
+    looked_up = "the look-up above and the design file have" if count <= MOST_PROFILES else "the design file has"
     return Section(
         "What it says",
         text,
-        (Table("Forecasts by reports", columns, rows, _cut(len(aggregator.reports), "profiles of reports")),),
+        (Table("Forecasts by reports", columns, rows, _cut(count, "profiles of reports", looked_up)),),
     )
 
 
@@ -273,8 +277,8 @@ def _report(agent: NDArray[np.float64]) -> str:
     return ", ".join(f"{x:.6g}" for x in agent.round(9) + 0.0)
 
 
-def _cut(count: int, things: str) -> str:
-    return f"The first {MOST_ROWS} of {count:,} {things}; the design file has them all." if count > MOST_ROWS else ""
+def _cut(count: int, things: str, where: str = "the design file has") -> str:
+    return f"The first {MOST_ROWS} of {count:,} {things}; {where} them all." if count > MOST_ROWS else ""
 
 
 def _convergence(design: Design) -> tuple[Section, ...]:

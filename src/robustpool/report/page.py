@@ -31,6 +31,9 @@ PIXELS_AN_INCH = 120
 """How large a picture is shown: small print of 8 points is then about 13 pixels high."""
 
 
+TOOLS = {"calculator": "Try it", "lookup": "Look up a forecast"}
+"""What a page can have above its sections, by the name of its files."""
+
 WIDE = 700
 """Pixels from which on a picture is taken to have several panels."""
 
@@ -78,13 +81,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A report. ``calculator`` is what `robustpool.report.calculator.calculator` returns."""
+    """A report. ``calculator`` and ``lookup`` are what the functions of these names in `robustpool.report` return."""
 
     title: str
     lead: str
     sections: tuple[Section, ...]
     settings: Mapping[str, str]
     calculator: Mapping[str, Any] | None = None
+    lookup: Mapping[str, Any] | None = None
 
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> None:
@@ -101,8 +105,9 @@ def render(page: Page) -> str:
     ('<!doctype html>', True, False)
     """
     sections = [(f"s{number}", section) for number, section in enumerate(page.sections, 1)]
-    calculator = page.calculator is not None
-    entries = [("calculator", "Try it")] if calculator else []
+    tools = {"calculator": page.calculator, "lookup": page.lookup}
+    filled = {name: data for name, data in tools.items() if data is not None}
+    entries = [(name, TOOLS[name]) for name in filled]
     entries += [(key, section.title) for key, section in sections]
     entries += [("settings", "Settings")] if page.settings else []
     return Template(_piece("page.html")).substitute(
@@ -111,10 +116,10 @@ def render(page: Page) -> str:
         css=_piece("page.css"),
         contents="\n".join(f'<li><a href="#{key}">{_text(title)}</a></li>' for key, title in entries),
         lead=_prose(page.lead),
-        calculator=_piece("calculator.html") if calculator else "",
+        tools="\n".join(_piece(f"{name}.html") for name in filled),
         sections="\n".join(_section(key, section) for key, section in sections),
         settings=_settings(page.settings),
-        script=_script(page.calculator) if page.calculator is not None else "",
+        scripts="\n".join([_script("page"), *(_with_data(name, data) for name, data in filled.items())]),
     )
 
 
@@ -235,10 +240,11 @@ def _settings(settings: Mapping[str, str]) -> str:
     )
 
 
-def _script(calculator: Mapping[str, Any]) -> str:
+def _script(name: str) -> str:
+    return f"<script>\n{_piece(f'{name}.js')}\n</script>"
+
+
+def _with_data(name: str, data: Mapping[str, Any]) -> str:
     """The numbers and the script that looks them up; no text in the numbers can end the element that holds them."""
-    data = json.dumps(calculator, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    return (
-        f'<script type="application/json" id="calculator-data">{data}</script>\n'
-        f"<script>\n{_piece('calculator.js')}\n</script>"
-    )
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}-data">{text}</script>\n{_script(name)}'

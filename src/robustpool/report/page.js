@@ -1,0 +1,22 @@
+// Tables and wide pictures scroll in boxes of their own. Where one does not fit, say so, and say how.
+(function () {
+  "use strict";
+  const HINT = "There is more on the right: scroll sideways \u2192";
+  document.querySelectorAll(".scroll").forEach((box, number) => {
+    const hint = document.createElement("p");
+    hint.className = "hint";
+    hint.id = "hint-" + number;
+    hint.textContent = HINT;
+    hint.hidden = true;
+    box.before(hint);
+    const look = () => {
+      const more = box.scrollWidth > box.clientWidth + 1;
+      hint.hidden = !more;
+      if (more) box.setAttribute("aria-describedby", hint.id);
+      else box.removeAttribute("aria-describedby");
+    };
+    const watcher = new ResizeObserver(look); // told once at the start, too
+    watcher.observe(box);
+    watcher.observe(box.firstElementChild);
+  });
+})();
