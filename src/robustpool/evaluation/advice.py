@@ -22,7 +22,7 @@ from .diagnosis import (
     reference_of,
 )
 from .records import Verdict
-from .sayings import confidence_says, individuals_say, signed_span, the, theory_says
+from .sayings import confidence_says, individuals_say, signed_span, the, theory_says, without_forecasters
 from .scoring import UNSEEN
 
 if TYPE_CHECKING:
@@ -69,11 +69,12 @@ def _without_a_rule(comparison: Comparison, found: Diagnosis) -> tuple[str, ...]
     wrong_way = found.confidence is Confidence.WRONG_WAY
     to_do = "look at the outcome column first" if wrong_way else "say the base rate and leave the forecasts aside"
     reference = reference_of(comparison)
+    base_rate = "" if comparison.options is not None else f", {percent(comparison.base_rate)},"
     return (
         f"{TO_DO}{to_do}.",
         confidence_says(comparison.individuals, found),
         (
-            f"Always saying the base rate, {percent(comparison.base_rate)}, has a Brier score of "
+            f"{without_forecasters(comparison)}{base_rate} has a Brier score of "
             f"{comparison.base_rate_brier:.4f}, {the(reference.name)} {reference.brier.value:.4f}."
         ),
         _reservation(comparison),
@@ -247,7 +248,7 @@ def _data(comparison: Comparison, found: Diagnosis) -> list[str]:
     said = [] if found.sample is Sample.SMALL else [_beyond(comparison, found) or _told_apart(comparison)]
     if comparison.base_rate_brier < reference.brier.value - UNSEEN:
         said.append(
-            f"Always saying the base rate has {comparison.base_rate_brier:.4f}, less than {the(reference.name)}."
+            f"{without_forecasters(comparison)} has {comparison.base_rate_brier:.4f}, less than {the(reference.name)}."
         )
     return said
 
@@ -290,7 +291,8 @@ def _expected(found: Diagnosis) -> Extremising | None:
 def _recalibration(comparison: Comparison, found: Diagnosis) -> str:
     """What cross-fitted recalibration did, or that it is to be had."""
     if not comparison.recalibrated:
-        wanted = found.confidence in (Confidence.OVER, Confidence.UNDER) and found.sample is Sample.ENOUGH
+        possible = comparison.options is None
+        wanted = possible and found.confidence in (Confidence.OVER, Confidence.UNDER) and found.sample is Sample.ENOUGH
         return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
     scores = [
         f"{the(rule.name)} {rule.brier.value:.4f}"

@@ -122,6 +122,7 @@ def measure_options(name: str, recalibration: str, forecasts: FloatArray, panel:
         auc=auc(parts),
         sharpness=sharpness(parts, questions),
         curve=curve(fit_isotonic(together)),
+        histogram=scores.histogram(together),
     )
 
 
@@ -147,6 +148,7 @@ def describe_options(panel: Panel, *, draws: int, seed: int) -> Individuals:
     p, y, once = table.probability, table.outcome[table.question], np.ones(table.rows)
     losses = np.bincount(table.question, option_scores.brier(p, y)) / table.answers
     single = one_against_rest(p, y, once, same=False)
+    together = scores.distinct(single.forecasts, single.outcomes, single.weights)
     logs = _logs(p, table.option_counts[table.question])
     binary, cluster = as_binary_table(table, panel.clusters)
     return Individuals(
@@ -156,7 +158,8 @@ def describe_options(panel: Panel, *, draws: int, seed: int) -> Individuals:
         certain=float(np.mean((p == 0).any(axis=1))),
         dependence=dependence(binary, cluster, draws=draws, seed=seed),
         stretch=best_power(_mean_logs(panel), panel.outcome, panel.weight, panel.clusters[panel.question]),
-        curve=curve(fit_isotonic(scores.distinct(single.forecasts, single.outcomes, single.weights))),
+        curve=curve(fit_isotonic(together)),
+        histogram=scores.histogram(together),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from .diagnosis import NEARLY_ALL, Confidence, Sharing
@@ -58,6 +59,8 @@ def _sharing(rho: Interval | None, found: Sharing) -> str:
 
 def theory_says(comparison: Comparison, found: Diagnosis) -> str:
     """What the findings make one expect of the rules, before their scores are looked at."""
+    if comparison.options is not None:
+        return "What is proved of rules is about two outcomes, and not about these questions."
     if found.confidence is Confidence.OVER:
         return _of_over_confidence(comparison.individuals.stretch, found)
     return _of_the_others(comparison, found)
@@ -105,6 +108,15 @@ def _of_the_others(comparison: Comparison, found: Diagnosis) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------- words
+
+
+def without_forecasters(comparison: Comparison) -> str:
+    """What one would say without any forecaster, to begin a sentence."""
+    if comparison.options is None:
+        return "Always saying the base rate"
+    if isnan(comparison.base_rate):
+        return "Giving all options of a question the same probability"
+    return "Always saying how often each option came true"
 
 
 def the(rule: str) -> str:
