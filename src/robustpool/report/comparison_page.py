@@ -153,6 +153,7 @@ def _decomposition_table(comparison: Comparison) -> Table:
             f"uncertainty is what these cost, whatever the rule: {estimate(of_brier)} in Brier score. The log score of more than two "
             "options has no such parts."
         )
+        return Table("What the scores are made of", columns[:3], tuple(row[:3] for row in rows), note)
     return Table("What the scores are made of", columns, rows, note)
 
 
@@ -232,7 +233,8 @@ def _individuals(comparison: Comparison) -> Section:
         "the average log-odds of the answers that a rule combined, which would have fitted the outcomes best."
     )
     if comparison.options is not None:
-        rows = tuple(row for row in rows if row[0] != "calibration intercept")
+        ruled_out = ("answers that rule out an option", *rows[4][1:])
+        rows = (rows[0], *rows[2:4], ruled_out, *rows[5:])
         note = (
             "The slope is the power that the answers should be raised to. The correlation is that of the log-odds of two forecasters "
             "for one option against the rest, over options with the same outcome. The stretch is the power for the geometric mean of "
