@@ -164,7 +164,7 @@ def _probability(place: int, text: str) -> float:
     if text.endswith("%") and not 0 <= number <= 1:
         raise InputError(f"report {place} must lie between 0% and 100%; it is {text}.")
     if 1 < number <= 100:
-        raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number:g}%.")
+        raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number / 100:g}.")
     return number
 
 
