@@ -57,6 +57,10 @@ def table_of(reports: FloatArray, outcomes: Any, options: Any, **more: Any) -> F
     )
 
 
+def close(one: Any, other: Any, **tolerances: Any) -> None:
+    np.testing.assert_allclose(np.asarray(one, dtype=float), np.asarray(other, dtype=float), **tolerances)
+
+
 def own_options(questions: int = 120) -> ForecastTable:
     """Half of the questions with three options and half with two, all by names of their own."""
     table = matches(questions)
@@ -83,12 +87,10 @@ def test_scores_are_those_of_scikit_learn(rule: str) -> None:
     reports = TABLE.probability.reshape(120, 4, 3)
     forecasts = np.asarray(rp.aggregate(reports, rule, clip=0.01))
     score = of(COMPARISON, rule)
-    np.testing.assert_allclose(
-        score.brier.value, brier_score_loss(TABLE.outcome, forecasts, labels=[0, 1, 2]), rtol=1e-12
-    )
-    np.testing.assert_allclose(score.log.value, log_loss(TABLE.outcome, forecasts, labels=[0, 1, 2]), rtol=1e-12)
+    close(score.brier.value, brier_score_loss(TABLE.outcome, forecasts, labels=[0, 1, 2]), rtol=1e-12)
+    close(score.log.value, log_loss(TABLE.outcome, forecasts, labels=[0, 1, 2]), rtol=1e-12)
     auc = roc_auc_score(TABLE.outcome, forecasts, multi_class="ovr", average="macro")
-    np.testing.assert_allclose(score.auc, auc, rtol=1e-12)
+    close(score.auc, auc, rtol=1e-12)
 
 
 def test_for_two_options_the_brier_score_is_twice_the_binary_one_and_the_rest_is_the_same() -> None:
@@ -97,15 +99,15 @@ def test_for_two_options_the_brier_score_is_twice_the_binary_one_and_the_rest_is
     with_options, plain = rp.compare(two, recalibrate="none"), rp.compare(binary, recalibrate="none")
     for rule in ("robust", "mean", "geometric-odds"):
         one, other = of(with_options, rule), of(plain, rule)
-        np.testing.assert_allclose(one.brier, 2 * np.array(other.brier), rtol=1e-9)
-        np.testing.assert_allclose(one.difference, 2 * np.array(other.difference), rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(one.log, other.log, rtol=1e-9)
-        np.testing.assert_allclose(one.decomposition, 2 * np.array(other.decomposition), atol=1e-12)
-        np.testing.assert_allclose([one.auc, one.sharpness], [other.auc, 2 * other.sharpness], rtol=1e-9)
+        close(one.brier, 2 * np.array(other.brier), rtol=1e-9)
+        close(one.difference, 2 * np.array(other.difference), rtol=1e-9, atol=1e-12)
+        close(one.log, other.log, rtol=1e-9)
+        close(one.decomposition, 2 * np.array(other.decomposition), atol=1e-12)
+        close([one.auc, one.sharpness], [other.auc, 2 * other.sharpness], rtol=1e-9)
         assert one.verdict is other.verdict
-    np.testing.assert_allclose(with_options.base_rate_brier, 2 * plain.base_rate_brier, rtol=1e-12)
-    np.testing.assert_allclose(with_options.individuals.brier, 2 * plain.individuals.brier, rtol=1e-12)
-    np.testing.assert_allclose(with_options.individuals.stretch, plain.individuals.stretch, rtol=1e-6)
+    close(with_options.base_rate_brier, 2 * plain.base_rate_brier, rtol=1e-12)
+    close(with_options.individuals.brier, 2 * plain.individuals.brier, rtol=1e-12)
+    close(with_options.individuals.stretch, plain.individuals.stretch, rtol=1e-6)
     assert with_options.clipped == plain.clipped
 
 
@@ -154,7 +156,7 @@ def test_the_best_power_of_two_options_is_the_slope_alone() -> None:
     y = (rng.random(200) < 1 / (1 + np.exp(-0.7 * x))).astype(float)
     weights, clusters = rng.random(200) + 0.5, np.arange(200) // 2
     power = best_power(np.stack([np.zeros(200), x], axis=1), y, weights, clusters)
-    np.testing.assert_allclose(power, slope_alone(x, y, weights, clusters), rtol=1e-6)
+    close(power, slope_alone(x, y, weights, clusters), rtol=1e-6)
 
 
 @pytest.mark.parametrize(("power", "slope"), [(1.0, 1.0), (2.0, 0.5), (0.5, 2.0)])
