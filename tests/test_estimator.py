@@ -193,7 +193,7 @@ def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
             {},
             [[0.5]] * 3,
             [0, 1, 2],
-            r"^Only binary classification is supported\. The type of the target is multiclass\.$",
+            r"^Only binary classification is supported with 1 columns; 3 classes need 3 columns for each forecaster\.$",
         ),
         ({}, [[0.5]] * 2, ["a", "a"], r"^y must have two classes; it has 1 class, 'a'\.$"),
         ({}, [[0.5]] * 2, [0], r"^Found input variables with inconsistent numbers of samples"),
