@@ -95,7 +95,6 @@ class Comparison:
     up_to_three: float  # share of the questions on which a rule combines three answers at most
     pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
     clip: float  # rules in which a certain report decides saw reports in [clip, 1 - clip]
-    clipped: int  # answers that this changed
     seed: int
     draws: int  # of the bootstrap
     reference: str  # the rule that the differences are taken to
@@ -106,3 +105,4 @@ class Comparison:
     advice: tuple[str, ...]  # sentences
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
     notes: tuple[str, ...] = ()  # what was done to the data that a reader might not expect
+    clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
