@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robustpool.evaluation import comparison as comparison_module
+from robustpool.evaluation.scoring import measure
 from robustpool.tables.records import ForecastTable
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ def table_of(
 def scored_forecasts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str, str], dict[str, float]]]:
     """What `compare` scores while this lasts: for each rule and recalibration the forecast of each question."""
     scored: dict[tuple[str, str], dict[str, float]] = {}
-    measure = comparison_module.measure
 
     def noting(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
         scored[name, recalibration] = dict(zip(panel.table.questions, forecasts.tolist(), strict=True))

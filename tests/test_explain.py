@@ -193,8 +193,10 @@ def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
     why = explain([0.7, 0.6])
     assert why.answer == (
         "The answer is 0.654.",
-        "If their evidence is independent and the base rate lies between 25 % and 75 %, the right answer lies between 0.538 "
-        "and 0.914.",
+        (
+            "If their evidence is independent and the base rate lies between 25 % and 75 %, the right answer lies between "
+            "0.538 and 0.914."
+        ),
         "Say 0.654 if you know neither the base rate nor how much of their evidence they share.",
     )
     assert why.span is not None
@@ -721,7 +723,9 @@ def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
 def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("The answer is 0.654. If their evidence is independent and the base rate lies\nbetween 5 %")
+    assert done.stdout.startswith(
+        "The answer is 0.654. If their evidence is independent and the base rate lies\nbetween 5 %"
+    )
     assert "\nTwo forecasters say 0.7 and 0.6. The rule robust combines them into 0.654." in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))
     assert "\n    robustpool design --prior-range 0.05 0.2 --nature continuous" in done.stdout

@@ -40,7 +40,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def aggregated(source: Any, rule: Any, clip: float | None) -> dict[str, float]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what is clipped or at odds; that the numbers are the same is the point here
+        warnings.simplefilter(
+            "ignore"
+        )  # of what is clipped or at odds; that the numbers are the same is the point here
         pooled = rp.aggregate_table(source, rule, clip=clip)
     return {
         name: forecast
@@ -56,7 +58,7 @@ def test_every_rule_is_scored_on_what_aggregate_gives(
     def highest(reports: Any) -> Any:
         return np.nanmax(reports, axis=1)
 
-    rules = [*NAMES, highest]
+    rules: list[Any] = [*NAMES, highest]
     with scored_forecasts(monkeypatch) as scored:
         comparison = rp.compare(answers, rules=rules, clip=clip, recalibrate="none", draws=100)
     assert len(scored) == len(rules)

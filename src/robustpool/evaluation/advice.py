@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..aggregators.rules import RULES, get_rule
 from ..errors import InputError
+from ..forecasts import CLIP
 from ..wording import counted, listed, percent
-from .calibration import CLIP
 from .diagnosis import (
     FEW_QUESTIONS,
     Confidence,

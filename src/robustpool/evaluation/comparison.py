@@ -208,7 +208,13 @@ def _off(found: Interval | None, ideal: float) -> bool:
 
 
 def _measured(
-    rules: Contenders, words: str, panel: Panel, clip: float | None, unscored: dict[str, str], say: Progress, done: float
+    rules: Contenders,
+    words: str,
+    panel: Panel,
+    clip: float | None,
+    unscored: dict[str, str],
+    say: Progress,
+    done: float,
 ) -> list[Measured]:
     """Score each rule; those that refuse the reports are left out, with what they say."""
     measured = []
@@ -226,9 +232,7 @@ def _measured(
 # -------------------------------------------------------------------------------------------------------- what goes out
 
 
-def _notes(
-    panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int
-) -> tuple[str, ...]:
+def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int) -> tuple[str, ...]:
     """What was done to the data that a reader of the table might not expect."""
     notes = []
     if clipped:
