@@ -231,6 +231,31 @@ def test_pairs_are_scored() -> None:
     assert rp.compare(own_options(), pairs=2).pairs == 2
 
 
+def test_pairs_in_several_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = rp.compare(own_options(), pairs=4)
+    monkeypatch.setattr("robustpool.evaluation.panel.ANSWERS_AT_ONCE", 50)
+    pieces = rp.compare(own_options(), pairs=4)
+    assert [rule.brier for rule in pieces.rules] == [rule.brier for rule in whole.rules]
+
+
+def test_dependence_is_that_of_each_option_against_the_rest() -> None:
+    """Twins share everything; forecasters who see evidence of their own, and no prior of their own, share little."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=400)
+    z = np.exp(rng.normal(size=(400, 2, 3)) + (np.arange(3) == y[:, None])[:, None])
+    apart = z / z.sum(axis=2, keepdims=True)
+    twins = np.repeat(apart[:, :1], 2, axis=1)
+    found = [rp.compare(table_of(p, y, [NAMES[:3]] * 400), draws=200).individuals.dependence for p in (apart, twins)]
+    assert found[0] is not None and found[0].low < 0.05 < found[0].high + 0.1
+    assert found[1] is not None and found[1].low > 0.999
+
+
+def test_who_rules_out_an_option_is_counted_as_certain() -> None:
+    p = TABLE.probability.copy()
+    p[:48] = [0.5, 0.5, 0.0]
+    assert rp.compare(replace(TABLE, probability=p)).individuals.certain == pytest.approx(0.1)
+
+
 def test_questions_with_options_of_their_own() -> None:
     table = own_options()
     comparison = rp.compare(table)

@@ -197,6 +197,13 @@ def test_at_their_word_a_0_decides_and_a_contradiction_is_said() -> None:
     assert forecasts[1].tolist() != np.asarray(rp.aggregate(reports, "robust", clip=0.01))[1].tolist()
 
 
+def test_a_silent_agent_contradicts_nobody() -> None:
+    reports = np.array([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.25, 0.25]]])
+    combined = combine_distributions(reports, "robust", 0.0, np.array([1.0, 0.0, 1.0]))
+    assert combined.at_odds == []
+    assert combined.forecasts.tolist() == [[1.0, 0.0, 0.0]]
+
+
 # ----------------------------------------------------------------------------------------------------------- large and small
 
 

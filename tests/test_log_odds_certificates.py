@@ -803,11 +803,13 @@ def test_rules_of_another_kind_are_told_so() -> None:
 
 @pytest.mark.parametrize("agents", [1, 2, 4, 7])
 def test_robust_is_written_without_rounding(agents: int) -> None:
-    phi = read(phi_of(get_rule("robust"), agents))
+    said = phi_of(get_rule("robust"), agents)
+    assert said is not None
+    phi = read(said)
     if agents == 1:
         assert phi == Phi(Fraction(1))
     else:
-        assert (phi.a, phi.b, phi.k) == (Fraction(1, agents), Fraction(1, 5 * agents), 2 * agents)
+        assert (phi.a, phi.b, phi.k) == (Fraction(1, agents), Fraction(1, 5 * agents), Fraction(2 * agents))
 
 
 def test_the_tube_holds_the_slopes_that_prove_the_bound() -> None:

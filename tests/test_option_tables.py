@@ -54,6 +54,20 @@ def test_questions_of_one_size_are_one_group_and_keep_their_answers() -> None:
     assert groups == {2: [1, 3], 3: [0, 2]}
 
 
+def test_groups_of_unlike_questions_with_the_same_sum() -> None:
+    """Three answers on two options, two answers on three."""
+    table = ForecastTable(
+        ["a", "b"],
+        ["ann", "bob", "cem"],
+        np.array([0, 0, 0, 1, 1]),
+        np.array([0, 1, 2, 0, 1]),
+        np.array([[0.3, 0.7, NAN]] * 3 + [[0.1, 0.2, 0.7]] * 2),
+        np.full(2, NAN),
+        options=[("x", "y"), ("x", "y", "z")],
+    )
+    assert [group.reports.shape for group in table.groups()] == [(1, 2, 3), (1, 3, 2)]
+
+
 def test_the_table_is_read_only_and_the_callers_array_is_not() -> None:
     mine = np.array([[0.5, 0.3, 0.2], [0.7, 0.2, 0.1], [0.4, 0.6, NAN]])
     table = small(probability=mine)

@@ -119,7 +119,10 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("medain", r"^rule must be one of robust, minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$"),
+        (
+            "medain",
+            r"^rule must be one of robust, minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$",
+        ),
         ("Geometric_Odds", r"it is 'Geometric_Odds', and the closest is 'geometric-odds'\.$"),
         ("", r"it is '', and the closest is '[a-z-]+'\.$"),
         ("mean:d=2", r"^rule mean has no parameter 'd'; it takes none\.$"),

@@ -29,13 +29,13 @@ PUBLISHED = [
     ("robust", 3, 0.049254674, 9, "proved: test_log_odds_certificates"),
     ("robust", 4, 0.073560146, 9, "proved"),
     ("robust", 5, 0.092830514, 9, "proved"),
-    ("robust", 6, 0.108235374, 9, "proved"),
-    ("robust", 8, 0.131146866, 9, "proved"),
+    pytest.param("robust", 6, 0.108235374, 9, "proved", marks=pytest.mark.slow),
+    pytest.param("robust", 8, 0.131146866, 9, "proved", marks=pytest.mark.slow),
     ("geometric-odds", 3, 0.05157, 5, "geometric-odds is worse than robust for each number of agents"),
     ("geometric-odds", 4, 0.07536, 5, "the same"),
     ("geometric-odds", 5, 0.09420, 5, "the same"),
-    ("geometric-odds", 6, 0.10929, 5, "the same"),
-    ("geometric-odds", 8, 0.13181, 5, "the same"),
+    pytest.param("geometric-odds", 6, 0.10929, 5, "the same", marks=pytest.mark.slow),
+    pytest.param("geometric-odds", 8, 0.13181, 5, "the same", marks=pytest.mark.slow),
 ]
 
 

@@ -70,7 +70,12 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
         forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
     if stem == "robust":  # tanh(L/2) with L = s/n
-        return {"form": "tanh", "a": _exact(Fraction(1, agents)), "b": _exact(Fraction(1, 5 * agents)), "k": 2.0 * agents}
+        return {
+            "form": "tanh",
+            "a": _exact(Fraction(1, agents)),
+            "b": _exact(Fraction(1, 5 * agents)),
+            "k": 2.0 * agents,
+        }
     if stem == "bordley":
         return _linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
     factors: dict[str, Callable[[], Fraction]] = {

@@ -15,8 +15,9 @@ import numpy as np
 from .. import checks
 from ..aggregators.pools import sigma
 from ..errors import InputError
+from ..forecasts import CLIP
 from ..wording import counted
-from .calibration import CLIP, clipped_logit, fit_logistic
+from .calibration import clipped_logit, fit_logistic
 from .isotonic import fit_isotonic
 from .scores import distinct
 

@@ -75,7 +75,7 @@ def _of_over_confidence(stretch: Interval | None, found: Diagnosis) -> str:
             "go about so far beyond it are expected to gain."
         )
     return (
-        "Rules that go beyond the average (minimax, product, extremized-odds and others) exaggerate this further: they are "
+        "Rules that go far beyond the average (product, extremized-odds) exaggerate this: they are "
         "expected to lose to the mean, unless the forecasters are recalibrated first."
     )
 

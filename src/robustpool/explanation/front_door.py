@@ -81,7 +81,9 @@ def explain(
     low = clip_for(as_aggregator(design or rule), clip)
     clipped = low if clip or outside(given, low) else 0.0  # what the words have to say
     others = clip_for(get_rule(sentences.DEFAULT), clip)
-    on_record = given.size == 2 and not clip and not outside(given, others)  # of no rule is the worst case with clipping known
+    on_record = (
+        given.size == 2 and not clip and not outside(given, others)
+    )  # of no rule is the worst case with clipping known
     x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
     listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
@@ -104,7 +106,9 @@ def explain(
         on_rules=sentences.on_rules(x.size, design, on_record=on_record, at_their_word=clip == 0),
         on_base_rate=sentences.on_base_rate(x, name, agrees_at, even_at),
         on_range=() if known is None else sentences.on_range(known, name, forecast, x.size),
-        closing=sentences.closing(x, forecast, chosen, search, sayings, clipped, agrees_at, known, at_their_word=low == 0),
+        closing=sentences.closing(
+            x, forecast, chosen, search, sayings, clipped, agrees_at, known, at_their_word=low == 0
+        ),
     )
 
 
