@@ -246,8 +246,10 @@ def test_dependence_is_that_of_each_option_against_the_rest() -> None:
     apart = z / z.sum(axis=2, keepdims=True)
     twins = np.repeat(apart[:, :1], 2, axis=1)
     found = [rp.compare(table_of(p, y, [NAMES[:3]] * 400), draws=200).individuals.dependence for p in (apart, twins)]
-    assert found[0] is not None and found[0].low < 0.05 < found[0].high + 0.1
-    assert found[1] is not None and found[1].low > 0.999
+    assert found[0] is not None
+    assert found[0].low < 0.05 < found[0].high + 0.1
+    assert found[1] is not None
+    assert found[1].low > 0.999
 
 
 def test_who_rules_out_an_option_is_counted_as_certain() -> None:

@@ -106,11 +106,8 @@ class Comparison:
     advice: tuple[str, ...]  # sentences
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
     notes: tuple[str, ...] = ()  # what was done to the data that a reader might not expect
-<<<<<<< HEAD
+    clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
     options: int | None = None
     """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the
     options, from 0 to 2; a slope is the power that the distributions should be raised to, and has no intercept; the base rate
     is how often the most frequent outcome came true, NaN if options differ from question to question."""
-=======
-    clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
->>>>>>> rule
