@@ -275,6 +275,12 @@ def test_questions_with_options_of_their_own() -> None:
     assert "Giving all options of a question the same probability has 0.5833." in text
 
 
+def test_the_worst_brier_score_is_2() -> None:
+    wrong = (TABLE.outcome.astype(int) + 1) % 3
+    reports = np.repeat(np.eye(3)[wrong][:, None], 2, axis=1)
+    assert of(rp.compare(table_of(reports, TABLE.outcome, TABLE.options)), "mean").brier == (2.0, 2.0, 2.0)
+
+
 def test_unresolved_questions_are_left_out() -> None:
     y = TABLE.outcome.copy()
     y[:20] = np.nan

@@ -221,6 +221,20 @@ def test_extreme_reports_and_long_panels_do_no_harm(rule: str) -> None:
     )
 
 
+def test_answers_that_nearly_rule_out_everything_keep_their_digits() -> None:
+    """Agent i is nearly certain of option i: log g_k is -744 w_k / W up to a constant, far below what exp can take."""
+    tiny, weights = 5e-324, np.linspace(1, 2, 50)
+    reports = np.where(np.eye(50) == 1, 1.0, tiny)[None]
+    g = np.exp(-np.log(tiny) * weights / weights.sum())
+    np.testing.assert_allclose(pooled(reports, "geometric-odds", 0.0, weights)[0], g / g.sum(), rtol=1e-9)
+
+
+def test_huge_weights_do_not_overflow() -> None:
+    reports = np.array([[[0.1, 0.9], [0.6, 0.4]]])
+    expected = pooled(reports, "mean")
+    np.testing.assert_allclose(pooled(reports, "mean", 0.0, np.array([1.5e308, 1.5e308])), expected, rtol=1e-12)
+
+
 def test_many_questions_are_combined_in_blocks() -> None:
     rng = np.random.default_rng(0)
     reports = rng.dirichlet([1.0] * 3, size=(20_000, 4))
