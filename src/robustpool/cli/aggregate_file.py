@@ -160,7 +160,7 @@ def _data(pooled: PooledTable, rule: str, out: Path | None) -> dict[str, Any]:
         "clipped": pooled.clipped,
         "contradictions": pooled.contradictions,
         "unfit": pooled.unfit,
-        "without_forecast": int(np.isnan(pooled.forecasts).sum()),
+        "without_forecast": int(np.isnan(pooled.forecasts if pooled.options is None else pooled.forecasts[:, 0]).sum()),
     }
 
 

@@ -29,12 +29,14 @@ def sizes(options: Sequence[tuple[str, ...]], questions: Sequence[str]) -> IntAr
         raise InputError(
             f"column options of a forecast table must have {len(questions)} entries; it has {len(options)}."
         )
-    for question, names in zip(questions, options, strict=True):
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise InputError(
-                f"a question must have at least two options with different names; question {question} has {list(names)}."
-            )
-    return np.array([len(names) for names in options], dtype=np.int64)
+    wrong = {names for names in set(options) if len(names) < 2 or len(set(names)) < len(names)}
+    if wrong:
+        first = next(number for number, names in enumerate(options) if names in wrong)
+        raise InputError(
+            "a question must have at least two options with different names; question "
+            f"{questions[first]} has {list(options[first])}."
+        )
+    return np.fromiter(map(len, options), np.int64, len(options))
 
 
 def distributions(column: FloatArray, sizes: IntArray, where: Callable[[int], str]) -> FloatArray:

@@ -68,7 +68,7 @@ class PooledTable:
 
     def _long_columns(self, options: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
         """A line for each option of each question; the outcome is 1 for the option that came true, 0 for the others."""
-        sizes = np.array([len(names) for names in options], dtype=np.int64)
+        sizes = np.fromiter(map(len, options), np.int64, len(options))
         line = np.repeat(np.arange(len(options)), sizes)
         option = np.arange(len(line)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         names = list(self.questions) if self.question_type is None else list(map(int, self.questions))

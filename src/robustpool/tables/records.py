@@ -180,7 +180,7 @@ class ForecastTable:
         """How many options each question has; 2 for yes and no."""
         if self.options is None:
             return np.full(len(self.questions), 2)
-        return np.array([len(names) for names in self.options], dtype=np.int64)
+        return np.fromiter(map(len, self.options), np.int64, len(self.options))
 
     def groups(self) -> Iterator[Group]:
         """Questions with equally many answers (and options), as blocks of reports; by the number of answers, in bounded pieces.
