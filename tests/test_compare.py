@@ -229,6 +229,22 @@ def test_five_questions_are_no_verdict_even_if_all_agree() -> None:
     )
 
 
+@pytest.mark.parametrize("single", [1, 24])
+def test_questions_with_one_answer_are_left_out_of_the_dependence_and_counted(single: int) -> None:
+    table = simulated(100, 3)
+    outcomes = table.outcome.astype(int).tolist()
+    answers = table.probability.reshape(100, 3).tolist()
+    rows = [row[: 1 if q < single else 2 + q % 2] for q, row in enumerate(answers)]
+    found = compare(table_of(rows, outcomes), rules=["mean"], draws=200)
+    rest = compare(table_of(rows[single:], outcomes[single:]), rules=["mean"], draws=200)
+    assert (found.individuals.one_answer, rest.individuals.one_answer) == (single, 0)
+    assert found.individuals.dependence == rest.individuals.dependence
+    words = "1 question with a single answer is" if single == 1 else "24 questions with a single answer are"
+    sentence = next(sentence for sentence in found.advice if "correlate by" in sentence)
+    assert sentence.endswith(f" ({words} left out of this correlation).")
+    assert not any("single answer" in sentence for sentence in rest.advice)
+
+
 def test_one_forecaster_and_equal_outcomes() -> None:
     comparison = compare(table_of([[p] for p in np.linspace(0, 1, 50)], [1] * 50))
     assert comparison.individuals.dependence is None

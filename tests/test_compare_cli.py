@@ -107,6 +107,7 @@ def test_json_has_the_fields_that_were_promised(overconfident: str) -> None:
     assert [rule["brier"] for rule in data["rules"]] == sorted(rule["brier"] for rule in data["rules"])
     assert data["individuals"]["slope_high"] < 1  # over-confident
     assert {"stretch", "stretch_low", "stretch_high"} <= set(data["individuals"])
+    assert data["individuals"]["one_answer"] == 0
     assert {"slope", "dependence", "dependence_low", "dependence_high", "certain", "brier"} <= set(data["individuals"])
 
 

@@ -367,6 +367,17 @@ def test_the_individuals_are_those_of_the_record(page: Page) -> None:
     assert rows["Brier score of an answer"][0] == "0.2561"
 
 
+def test_the_page_says_which_questions_the_correlation_rests_on(page: Page) -> None:
+    note = tables(page)["The answers"].note
+    assert "here 103 questions with at least two answers. The stretch" in note
+    assert "single answer" not in note
+    record = comparison()
+    note = tables(comparison_page(replace(record, individuals=replace(record.individuals, one_answer=24))))[
+        "The answers"
+    ].note
+    assert "here 79 questions with at least two answers. 24 questions with a single answer are left out of" in note
+
+
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 

@@ -61,6 +61,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             **_interval("intercept", individuals.intercept),
             "certain": individuals.certain,
             **_interval("dependence", individuals.dependence),
+            "one_answer": individuals.one_answer,
             **_interval("stretch", individuals.stretch),
         },
         "advice": " ".join(comparison.advice),

@@ -38,8 +38,8 @@ def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: in
     clusters): the square of their mean, without the bias that would pull rho down where questions are few. The interval
     is symmetric for atanh rho, with the standard error of the resampled ones and the quantile of t.
 
-    All questions must be resolved; those with one answer are left aside. None where too few questions have two answers,
-    or where all answers of an outcome are the same.
+    All questions must be resolved; those with one answer are left aside (`Individuals.one_answer` counts them). None where too
+    few questions have two answers, or where all answers of an outcome are the same.
 
     >>> from ..tables.records import ForecastTable
     >>> x = np.linspace(0.1, 0.9, 10)

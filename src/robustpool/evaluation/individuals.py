@@ -39,6 +39,7 @@ def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
         stretch=slope_alone(average, panel.outcome, panel.weight, panel.clusters[panel.question]),
         curve=curve(fit_isotonic(at)),
         histogram=histogram(at),
+        one_answer=int(np.sum(table.answers == 1)),
     )
 
 

@@ -80,6 +80,7 @@ class Individuals:
     of the outcome on them, each question counting once. None: not to be had."""
     curve: tuple[CurvePoint, ...] = field(repr=False)
     histogram: tuple[float, ...] = field(default=(), repr=False)  # share of the answers in each of 20 equal bins
+    one_answer: int = 0  # questions with a single answer, which say nothing about the dependence and are left out of it
 
 
 @dataclass(frozen=True)

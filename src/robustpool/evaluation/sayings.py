@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from ..wording import counted
 from .diagnosis import NEARLY_ALL, Confidence, Sharing
 
 if TYPE_CHECKING:
@@ -16,7 +17,15 @@ INDEPENDENT_RULES = "rules for independent evidence (minimax, product, average-p
 
 def individuals_say(individuals: Individuals, found: Diagnosis) -> tuple[str, ...]:
     """How sure the forecasters are, and how much they share: one sentence each."""
-    return confidence_says(individuals, found), _sharing(individuals.dependence, found.sharing)
+    sharing, without = _sharing(individuals.dependence, found.sharing), one_answer_says(individuals)
+    return confidence_says(individuals, found), f"{sharing[:-1]} ({without})." if without else sharing
+
+
+def one_answer_says(individuals: Individuals) -> str:
+    """How many questions the dependence leaves out, in words that make a sentence; nothing if there are none."""
+    few = individuals.one_answer
+    are = "is" if few == 1 else "are"
+    return f"{counted(few, 'question')} with a single answer {are} left out of this correlation" if few else ""
 
 
 def confidence_says(individuals: Individuals, found: Diagnosis) -> str:

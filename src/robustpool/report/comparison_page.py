@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..evaluation.advice import TO_DO
 from ..evaluation.records import Verdict
+from ..evaluation.sayings import one_answer_says
 from ..wording import counted, percent
 from . import comparison_pictures as pictures
 from .comparison_words import (
@@ -228,8 +229,10 @@ def _individuals(comparison: Comparison) -> Section:
         ("answers of exactly 0 or 1", percent(found.certain), NOTHING, NOTHING, "nothing could change such a mind"),
         ("Brier score of an answer", estimate(found.brier), NOTHING, NOTHING, "what a rule has to improve on"),
     )
+    without, both = one_answer_says(found), counted(comparison.questions - found.one_answer, "question")
     note = (
-        "The correlation is that of the log-odds of two forecasters, over questions with the same outcome. The stretch is that of "
+        "The correlation is that of the log-odds of two forecasters, over questions with the same outcome: here "
+        f"{both} with at least two answers. {f'{without}. ' if without else ''}The stretch is that of "
         "the average log-odds of the answers that a rule combined, which would have fitted the outcomes best."
     )
     if comparison.options is not None:
