@@ -59,7 +59,9 @@ class Answers:
     size: int  # entries
     forecasters: int
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they are whole numbers
-    doubts: list[tuple[int, str, str]] = field(default_factory=list)  # entry, rule and words: outcomes that are not taken
+    doubts: list[tuple[int, str, str]] = field(
+        default_factory=list
+    )  # entry, rule and words: outcomes that are not taken
 
     def count(self, **more: int) -> None:
         """Add to the tally."""
@@ -115,9 +117,7 @@ class Answers:
         number[order] = np.arange(len(order))
         answers = answers[np.argsort(number[question[answers]], kind="stable")]
         optional = {
-            name: frozen(rows[key][answers])
-            for name, key in (("weight", "w"), ("timestamp", "t"))
-            if key in rows
+            name: frozen(rows[key][answers]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in rows
         }
         if "timestamp" in optional:
             time = optional["timestamp"]
@@ -156,11 +156,17 @@ class Answers:
             columns["c"] = "CASE WHEN fault IS NULL AND cluster <> '' THEN hash(cluster) ELSE 0 END"
         if "option" in there:
             columns["no"] = "option_key IN ('b', '0', '0.0', 'false', 'no')"
-            columns["p"] = "coalesce(CASE WHEN fault IS NULL THEN CASE WHEN no THEN 1 - probability ELSE probability END END, 'nan'::DOUBLE)"
+            columns["p"] = (
+                "coalesce(CASE WHEN fault IS NULL THEN CASE WHEN no THEN 1 - probability ELSE probability END END, 'nan'::DOUBLE)"
+            )
         sieves = sum(not check.is_forecast for check in self.entries.checks)
-        named = ", ".join(f'{sql} AS "{name}"' for name, sql in sorted(columns.items(), key=lambda item: item[0] != "no"))
+        named = ", ".join(
+            f'{sql} AS "{name}"' for name, sql in sorted(columns.items(), key=lambda item: item[0] != "no")
+        )
         some = f"AND hash(question) % {parts} = {part}" if parts > 1 else ""
-        order = ", ".join(["q", "f", *(["t"] if "t" in columns else []), *(["no DESC"] if "no" in columns else []), "r"])
+        order = ", ".join(
+            ["q", "f", *(["t"] if "t" in columns else []), *(["no DESC"] if "no" in columns else []), "r"]
+        )
         return f"""SELECT {named} FROM entries LEFT JOIN forecasters USING (forecaster)
                    WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {some} ORDER BY {order}"""
 
@@ -263,7 +269,9 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
         first, last = answers.lines(failed["r"])
         text = [failed[name].tolist() for name in ("question", "forecaster", "shown")]
         before = log.total
-        log.fail(Failed(entries.checks, np.asarray(failed["fault"]).astype(np.int64), first, last, *text), entries.width)
+        log.fail(
+            Failed(entries.checks, np.asarray(failed["fault"]).astype(np.int64), first, last, *text), entries.width
+        )
         lost += log.total - before - len(failed["r"])  # further lines of what is too long
     engine.connection.execute(
         """CREATE TABLE forecasters AS SELECT forecaster, row_number() OVER (ORDER BY min(rowid)) - 1 AS number
@@ -310,7 +318,10 @@ def _said_first(
 
 def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str, int]:
     """What became of rows in place of each of which the row ``by`` is kept."""
-    old, new = {name: column[dropped] for name, column in rows.items()}, {name: column[by[dropped]] for name, column in rows.items()}
+    old, new = (
+        {name: column[dropped] for name, column in rows.items()},
+        {name: column[by[dropped]] for name, column in rows.items()},
+    )
     same_time = old["t"] == new["t"] if "t" in old else np.ones(len(old["p"]), np.bool_)
     beside = same_time & old["no"] & ~new["no"] if "no" in old else np.zeros(len(old["p"]), np.bool_)
     same = same_time & ~beside & (old["p"] == new["p"])

@@ -61,7 +61,12 @@ METACULUS = Format(
         "outcome": ("outcome", "resolution"),
         "timestamp": ("start_time",),
     },
-    {"count": "forecaster_count", "categories": "probability_yes_per_category", "cdf": "continuous_cdf", "end": "end_time"},
+    {
+        "count": "forecaster_count",
+        "categories": "probability_yes_per_category",
+        "cdf": "continuous_cdf",
+        "end": "end_time",
+    },
     (
         ("count", "a row must be the forecast of one forecaster, not an aggregate of so many", "given"),
         ("categories", "a forecast must be on a binary question", "given"),

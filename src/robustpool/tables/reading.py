@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import frozen
 from ..errors import InputError
 from ..wording import counted
 from . import entries
@@ -34,8 +33,11 @@ if TYPE_CHECKING:
 LOOK = 10_000
 """Rows that are looked at to tell what the columns are."""
 
-INTEGERS = {f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}") for name, bits in
-            (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64)) for sign in ("", "U")}
+INTEGERS = {
+    f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}")
+    for name, bits in (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
+    for sign in ("", "U")
+}
 """The types of whole numbers, as the engine calls them."""
 
 
