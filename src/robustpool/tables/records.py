@@ -107,7 +107,8 @@ class Tally:
     superseded: int = 0  # the forecaster answered again later
     later: int = 0  # after the time that was asked for
     untimed: int = 0  # without a timestamp, where answers until some time were asked for
-    complements: int = 0  # of formats with a row for each option: the probability of no, beside that of yes
+    complements: int = 0  # of formats with a row for each option: those beside the first of an answer
+    options: int = 0  # the largest number of options; 0 where there are only yes and no
     ignored: tuple[str, ...] = ()  # columns that were not used
     outside: tuple[str, ...] = ()  # those of them (wide) that have numbers, most of which are no probabilities
     forecasters: tuple[str, ...] = ()  # of a wide source: the columns that were taken as forecasters
