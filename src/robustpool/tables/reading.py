@@ -14,6 +14,7 @@ from ..wording import counted
 from . import entries
 from .answers import fill
 from .engine import engine, no_folder
+from .outcomes import join_outcomes, read_outcomes
 from .plans import make_plan
 from .recency import DAY
 from .records import ForecastTable, RowsLeftOut, Tally
@@ -52,6 +53,7 @@ class Reading:
     strict: bool = False
     as_of: float | str | datetime | None = None
     progress: Progress | None = None
+    outcomes: Any = None
 
 
 def read_forecasts(
@@ -152,8 +154,11 @@ def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     plan = _plan(source, own, how)
-    made = entries.make_entries(source, plan, entries.Reading(percent=how.percent))
+    joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question)
+    made = entries.make_entries(source, plan, entries.Reading(percent=how.percent), joined.columns if joined else ())
     own.run(made.query, how.progress)
+    if joined is not None:
+        made = join_outcomes(own, made, joined, how.outcomes)
     entry = "answer" if plan.wide else "row"
     tally = Tally(entry=entry, ignored=plan.ignored, outside=plan.outside, forecasters=plan.forecasters)
     answers = fill(own, source, made, tally)
