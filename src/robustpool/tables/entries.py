@@ -51,10 +51,11 @@ class Check(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A column in SQL, and its type."""
+    """A column in SQL, its type, and whether it may have spaces around what it holds."""
 
     sql: str
     type: str
+    padded: bool = True
 
     @property
     def is_number(self) -> bool:
@@ -78,7 +79,7 @@ class Cell(NamedTuple):
             whole = f"CAST(CAST({self.sql} AS HUGEINT) AS VARCHAR)"
             is_whole = f"abs({self.sql}) < 1e18 AND {self.sql} = floor({self.sql})"
             return f"CASE WHEN {is_whole} THEN {whole} WHEN isnan({self.sql}) OR {self.sql} IS NULL THEN '' ELSE {self.text} END"
-        return f"coalesce({stripped(self.text)}, '')"
+        return f"coalesce({stripped(self.text) if self.padded else self.text}, '')"
 
     def number(self, decimal: str = ".", *, percent: bool = False) -> str:
         """As a number, NULL where it is none; the engine alone would read 0_1 as 1."""
@@ -191,7 +192,7 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
     shown = " ".join(f"WHEN {i} THEN {check.shown}" for i, check in enumerate(checks))
     named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     kept = [name for name in columns if name not in ("given", "unread")]
-    quoted = ", ".join(["hash(question) AS q", *(f'"{name}"' for name in kept)])
+    quoted = ", ".join(["hash(question) AS q", '(hash(question, 1) & 65535)::USMALLINT AS "check"', *(f'"{name}"' for name in kept)])
     query = f"""
         CREATE TABLE entries AS
         SELECT {quoted}, given AS probability, fault, CASE fault {shown} END AS shown
@@ -204,10 +205,10 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
 
 def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
     """The columns by their roles."""
-    cells = {role: Cell(f"c{place}", source.types[place]) for role, place in {**plan.roles, **plan.extras}.items()}
+    cells = {role: Cell(f"c{place}", source.types[place], source.padded) for role, place in {**plan.roles, **plan.extras}.items()}
     cells["question"] = Cell(_joined(source, plan.question), "VARCHAR")
     if plan.cells:
-        cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR")
+        cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR", padded=False)
         cells["probability"] = Cell("cell_probability", _common_type(source, plan))
         if plan.cells[0].option is not None:
             cells["option"] = Cell("cell_option", "VARCHAR")
@@ -216,7 +217,7 @@ def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
 
 def _joined(source: Source, places: tuple[int, ...]) -> str:
     """The name that some columns have together."""
-    return " || ' | ' || ".join(Cell(f"c{place}", source.types[place]).name for place in places)
+    return " || ' | ' || ".join(Cell(f"c{place}", source.types[place], source.padded).name for place in places)
 
 
 def _common_type(source: Source, plan: Plan) -> str:
@@ -244,7 +245,7 @@ def _checks(cells: dict[str, Cell], plan: Plan, how: Reading) -> tuple[Check, ..
     """What each entry must be, in the order in which it is looked at."""
     shown = cells["probability"].text
     long = f"strlen(question) > {LONGEST_FIELD} OR strlen(forecaster) > {LONGEST_FIELD}"
-    checks = [Check(TOO_LONG, long, is_forecast=False)]
+    checks = [Check(TOO_LONG, long, is_forecast=False), Check(NO_QUESTION, "question = ''", is_forecast=False)]
     for role, rule, fails in plan.format.sieves:
         if role == "question":
             checks.append(Check(rule, fails.format("question"), "question", is_forecast=False))
@@ -262,6 +263,5 @@ def _checks(cells: dict[str, Cell], plan: Plan, how: Reading) -> tuple[Check, ..
         if role in cells:
             rule = READABLE if how.date_format is None else IN_FORMAT.format(how.date_format)
             checks.append(Check(rule, f'"{role}" IS NULL AND NOT {cells[role].missing}', cells[role].text))
-    checks.append(Check(NO_QUESTION, "question = ''"))
     checks.append(Check(NO_FORECASTER, "forecaster = ''"))
     return tuple(checks)
