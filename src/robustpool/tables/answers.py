@@ -15,6 +15,7 @@ import numpy as np
 from ..checks import frozen
 from ..errors import InputError
 from .entries import NOTHING, READABLE, TWO_VALUED, UNREADABLE
+from .formats import WITHDRAWN
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
 from .values import named, quoted, seconds
@@ -37,7 +38,6 @@ NEVER = np.iinfo(np.int64).max
 
 ONE_OUTCOME = "a question must have one outcome"
 ONE_CLUSTER = "a question must have one cluster"
-WITHDRAWN = "a forecast must not be withdrawn (its end time)"
 
 
 class Part(NamedTuple):
