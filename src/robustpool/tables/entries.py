@@ -111,7 +111,9 @@ class Cell(NamedTuple):
         number = self.number()
         day = f"epoch(TRY_STRPTIME(CAST(CAST({number} AS BIGINT) AS VARCHAR), '%Y%m%d'))"
         is_day = f"{number} BETWEEN {FIRST_DAY} AND {LAST_DAY} AND {number} = floor({number})"
-        of_text = "NULL" if self.is_number else f"CASE WHEN {text} < ':' THEN epoch(TRY_CAST({text} AS TIMESTAMPTZ)) END"
+        of_text = (
+            "NULL" if self.is_number else f"CASE WHEN {text} < ':' THEN epoch(TRY_CAST({text} AS TIMESTAMPTZ)) END"
+        )
         return (
             f"CASE WHEN {number} IS NULL THEN {of_text} WHEN {is_day} THEN {day} "
             f"WHEN abs({number}) < {LATEST} THEN {number} END"

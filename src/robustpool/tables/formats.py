@@ -50,7 +50,7 @@ OURS = Format(
         ),
         "weight": ("weight",),
         "cluster": ("cluster", "cluster_id"),
-        "option": ("option", "answer_option", "category", "choice"),
+        "option": ("option", "answer_option"),
     },
 )
 """The plain long format."""
@@ -59,7 +59,7 @@ OUR_NAMES = {name: role for role, names in OURS.roles.items() for name in names}
 """The role of each name that is understood."""
 
 TOPICS = ("category", "choice")
-"""Names of an option that are more often something else: they count if somebody gives two options of one question."""
+"""Names of an option that are more often something else: they count if somebody answers one question for several."""
 
 A_TIME = re.compile(r"(.*_)?(timestamp|datetime|date|time|day|at|on)|(date|time|day)_.*")
 """What a column may be called that holds times."""

@@ -11,18 +11,19 @@ from ..checks import choice
 from ..errors import InputError
 from ..wording import listed
 from . import formats
-from .entries import Reading
 from .formats import FORMATS, NEEDED, OUR_NAMES, OURS, ROLES, Format, check_different, plain, told_format
 from .values import is_missing, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from .entries import Reading
+
     Column = Sequence[Any]
     Said = dict[str, tuple[int, ...]]
 
 LAYOUTS = ("auto", "long", "wide")
-BESIDE = ("question_id", "outcome", "cluster")
+BESIDE = ("question_id", "outcome", "cluster", "option")
 """What a wide table may have beside its forecasters."""
 
 NOT_ASKED = ("timestamp", "weight")
@@ -77,7 +78,7 @@ class Plan:
 def make_plan(
     names: Sequence[str],
     first_rows: Sequence[Column],
-    how: Reading = Reading(),
+    how: Reading,
     *,
     layout: str = "auto",
     format: str = "auto",
@@ -97,13 +98,15 @@ def make_plan(
         known = OURS
     if layout == "wide" or options or known.options:
         if layout == "long":
-            raise InputError("options end the names of the columns of a wide table; with the layout long there are none.")
+            raise InputError(
+                "options end the names of the columns of a wide table; with the layout long there are none."
+            )
         return _wide(header, first_rows, said, how, known if known.options else OURS, tuple(options))
     if layout == "auto" and known is OURS and not said.keys() & {"forecaster_id", "probability"}:
         found = _found(header, OURS, said, ambiguous_is_error=False)
         if not all(role in found for role in ("forecaster_id", "probability")):
             wide = _wide(header, first_rows, said, how, OURS, ())
-            if len(wide.forecasters) + len(wide.outside) > 1 and not {"forecaster_id", "probability"} & set(
+            if len(wide.cells) + len(wide.outside) > 1 and not {"forecaster_id", "probability"} & set(
                 map(plain, header)
             ):
                 return wide
@@ -125,11 +128,11 @@ def _long(header: list[str], first_rows: Sequence[Column], known: Format, said: 
             f"{listed(missing)} cannot be told from the columns {', '.join(map(repr, header))}: "
             f"name them as --column {missing[0]}=NAME (in Python columns={{{missing[0]!r}: NAME}})."
         )
-    if "option" in roles and "option" not in said and plain(header[roles["option"]]) in formats.TOPICS:
+    if known is OURS and "option" not in roles:
         answer = [first_rows[place] for place in (*question, roles["forecaster_id"])]
-        options = set(zip(*answer, first_rows[roles["option"]], strict=True))
-        if len(options) == len(set(zip(*answer, strict=True))):
-            del roles["option"]
+        for place in (i for name in formats.TOPICS for i in _places(header).get(name, []) if i not in roles.values()):
+            if len(set(zip(*answer, first_rows[place], strict=True))) > len(set(zip(*answer, strict=True))):
+                roles["option"] = place
     ignored = _unused(header, {*question, *roles.values(), *extras.values()})
     return Plan(known, question, roles, extras=extras, ignored=ignored, times=_times(ignored, roles, known))
 
@@ -144,7 +147,9 @@ def _wide(
     """
     beside = [*BESIDE, *NOT_ASKED]
     roles = _found(header, known, {role: places for role, places in said.items() if role in beside}, only=BESIDE)
-    question = said.get("question_id") or tuple(place for name in known.question for place in _places(header).get(name, [])[:1])
+    question = said.get("question_id") or tuple(
+        place for name in known.question for place in _places(header).get(name, [])[:1]
+    )
     if "question_id" not in roles and not question:
         other = next((f"is the {role}" for role, place in roles.items() if place == 0), None)
         if other is not None or _has_fraction(first_rows[0]):
@@ -155,7 +160,7 @@ def _wide(
     question = question or (roles.get("question_id", 0),)
     taken = {*question, *roles.values()}
     taken |= {i for i, name in enumerate(header) if OUR_NAMES.get(plain(name)) in beside}
-    roles = {role: place for role, place in roles.items() if role in ("outcome", "cluster", "timestamp")}
+    roles = {role: place for role, place in roles.items() if role not in ("question_id", "weight")}
     free = [i for i in range(len(header)) if i not in taken and header[i]]
     numeric = [i for i in free if _numeric(first_rows[i]) and not NO_FORECASTER.fullmatch(plain(header[i]))]
     in_range = [i for i in numeric if _in_range(first_rows[i], how)]
@@ -217,7 +222,7 @@ def _told_options(
     header: list[str], first_rows: Sequence[Column], places: Sequence[int], how: Reading
 ) -> tuple[str, ...]:
     """The options that names of columns end in, if that is no accident: the same for everybody, and the values sum to 1."""
-    candidates = [HOME_DRAW_AWAY]
+    candidates: list[tuple[str, ...]] = [HOME_DRAW_AWAY]
     for separator in SEPARATORS:
         ends: dict[str, tuple[str, ...]] = {}
         for place in places:
@@ -230,7 +235,7 @@ def _told_options(
     for options in candidates:
         words = {option.lower() for option in options} == {"yes", "no"}
         groups = list(_groups(header, places, options).values())
-        enough = words or (len(options) > 2 and (len(groups) > 1 or len(first_rows[0]) > 2))
+        enough = words or (len(options) > 2 and (how.odds or len(groups) > 1 or len(first_rows[0]) > 2))
         if enough and 2 * len(groups) * len(options) >= len(places) and _sums_to_one(groups, first_rows, how):
             return options
     return ()
@@ -307,11 +312,13 @@ def _said(header: list[str], columns: Mapping[str, str | Sequence[str]]) -> Said
     for role, names in columns.items():
         choice("a role in columns", role, ROLES)
         several = role == "question_id" and names not in header
-        parts = [names] if not several else names.split(",") if isinstance(names, str) else list(names)
+        parts: list[Any] = [names] if not several else names.split(",") if isinstance(names, str) else list(names)
         for name in parts:
             if name not in header:
-                raise InputError(f"column {role} is said to be {name!r}; the columns are {', '.join(map(repr, header))}.")
-        said[role] = tuple(map(header.index, parts))
+                raise InputError(
+                    f"column {role} is said to be {name!r}; the columns are {', '.join(map(repr, header))}."
+                )
+        said[role] = tuple(header.index(name) for name in parts)
     return said
 
 

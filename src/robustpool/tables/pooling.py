@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from .records import IntArray, RowsLeftOut, Tally
     from ..aggregators.rows import FloatArray
     from .engine import Progress
+    from .records import IntArray
 
 
 def aggregate_table(

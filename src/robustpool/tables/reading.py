@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 LOOK = 10_000
 """Rows that are looked at to tell what the columns are."""
 
-INTEGERS = {f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}") for name, bits in
-            (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64)) for sign in ("", "U")}
+INTEGERS = {
+    f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}")
+    for name, bits in (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
+    for sign in ("", "U")
+}
 """The types of whole numbers, as the engine calls them."""
 
 ODDS = ("decimal",)
@@ -74,7 +77,9 @@ class Reading:
         given = self.options.split(",") if isinstance(self.options, str) else list(self.options or ())
         names = tuple(map(str.strip, given))
         if self.options is not None and (len(names) < 2 or len(set(names)) < len(names) or not all(names)):
-            raise InputError(f"options must be at least two different names, such as H,D,A; they are {','.join(given)!r}.")
+            raise InputError(
+                f"options must be at least two different names, such as H,D,A; they are {','.join(given)!r}."
+            )
         return names
 
 

@@ -202,7 +202,9 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
             one, many, what = ASIDES[name]
             lines.append(f"{counted(count, tally.entry)} {one if count == 1 else many} {what}.")
     if tally.times:
-        looks = "column {} looks like a time and was" if len(tally.times) == 1 else "columns {} look like times and were"
+        looks = (
+            "column {} looks like a time and was" if len(tally.times) == 1 else "columns {} look like times and were"
+        )
         which = looks.format(listed([repr(name) for name in tally.times]))
         lines.append(f"the {which} not used: --column timestamp={tally.times[0]}.")
     other = [name for name in tally.ignored if name not in (*tally.outside, *tally.times)]
@@ -229,7 +231,11 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
         return f"there is no answer, since more than half of it is wrong: {summary_lines(rejected, tally)[0]}"
     lost = tally.replaced + tally.duplicates
     if tally.entry == "answer" and 2 * lost > given:
-        columns = f"column {tally.named_by[0]!r} names" if len(tally.named_by) == 1 else f"columns {listed(tally.named_by)} name"
+        columns = (
+            f"column {tally.named_by[0]!r} names"
+            if len(tally.named_by) == 1
+            else f"columns {listed(tally.named_by)} name"
+        )
         return (
             f"there is no answer, since {lost:,} of {counted(given, 'answer')} were replaced by later rows: the {columns} "
             f"only {counted(questions, 'question')}; say which do, such as --column question_id=NAME or NAME,NAME."
