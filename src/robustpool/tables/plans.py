@@ -75,6 +75,11 @@ class Plan:
         return tuple(dict.fromkeys(cell.forecaster for cell in self.cells))
 
 
+def interval(how: Reading) -> tuple[int, int]:
+    """Where most values of a forecaster lie."""
+    return (1, LONGEST_ODDS) if how.odds else (0, 100 if how.percent else 1)
+
+
 def make_plan(
     names: Sequence[str],
     first_rows: Sequence[Column],
@@ -360,6 +365,6 @@ def _numeric(column: Column) -> bool:
 
 def _in_range(column: Column, how: Reading) -> bool:
     """Whether at least half of the numbers of a column are probabilities, percentages or odds."""
-    low, high = (1, LONGEST_ODDS) if how.odds else (0, 100 if how.percent else 1)
+    low, high = interval(how)
     given = [value for value in _numbers(column) if not isnan(value)]
     return 2 * sum(low <= value <= high for value in given) >= len(given)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import choice
 from ..errors import InputError
 from ..wording import counted
 from . import entries
 from .answers import fill
 from .engine import engine, literal, no_folder
-from .plans import make_plan
+from .plans import interval, make_plan
 from .recency import DAY
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import RejectedError
@@ -43,7 +42,6 @@ INTEGERS = {
 }
 """The types of whole numbers, as the engine calls them."""
 
-ODDS = ("decimal",)
 DATE_FORMAT = "date_format must have codes of strptime such as %d/%m/%Y, with a year, or their letters as in d/m/Y"
 
 
@@ -66,8 +64,10 @@ class Reading:
 
     def values(self) -> entries.Reading:
         """How numbers and times are written; an error for what cannot be."""
-        choice("odds", self.odds or "none", ("none", *ODDS))
-        choice("decimal", self.decimal, (".", ","))
+        if self.odds not in (None, "decimal"):
+            raise InputError(f"odds must be decimal; they are {self.odds!r}.")
+        if self.decimal not in (".", ","):
+            raise InputError(f"decimal must be a point or a comma; it is {self.decimal!r}.")
         if self.odds and self.percent:
             raise InputError("values must be percentages or odds; percent and odds are both given.")
         return entries.Reading(self.percent, self.decimal, bool(self.odds), strptime_codes(self.date_format))
@@ -212,6 +212,7 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
         entry="answer" if plan.wide else "row",
         ignored=plan.ignored,
         outside=plan.outside,
+        interval=interval(values),
         forecasters=plan.forecasters,
         times=plan.times,
         named_by=tuple(source.names[place] for place in plan.question),

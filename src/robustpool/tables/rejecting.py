@@ -211,10 +211,8 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
     if other:
         lines.append(f"columns that were not used: {', '.join(other)}.")
     if tally.outside:
-        interval = "[0, 100]" if tally.percentages else "[0, 1]"
-        lines.append(
-            f"columns that were not used, because most of their values lie outside {interval}: {', '.join(tally.outside)}."
-        )
+        outside = f"most of their values lie outside {list(tally.interval)}"
+        lines.append(f"columns that were not used, because {outside}: {', '.join(tally.outside)}.")
     if tally.forecasters:
         lines.append(f"forecasters: {listed(list(map(named, tally.forecasters)))}.")
     return lines
@@ -228,7 +226,8 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
     wrong = sum(count for rule, count in rejected.counts.items() if rule not in KINDS)
     given = tally.entries - tally.missing - (rejected.total - wrong)
     if 2 * wrong > given:
-        return f"there is no answer, since more than half of it is wrong: {summary_lines(rejected, tally)[0]}"
+        why = f"there is no answer, because more than half of the {tally.entry}s cannot be used"
+        return f"{why}: {summary_lines(rejected, tally)[0]}"
     lost = tally.replaced + tally.duplicates
     if tally.entry == "answer" and 2 * lost > given:
         columns = (
@@ -237,7 +236,7 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
             else f"columns {listed(tally.named_by)} name"
         )
         return (
-            f"there is no answer, since {lost:,} of {counted(given, 'answer')} were replaced by later rows: the {columns} "
+            f"there is no answer, because {lost:,} of {counted(given, 'answer')} were replaced by later rows: the {columns} "
             f"only {counted(questions, 'question')}; say which do, such as --column question_id=NAME or NAME,NAME."
         )
     return None
