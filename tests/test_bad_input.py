@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from robustpool.errors import InputError
+from robustpool.evaluation.comparison import compare
 from robustpool.tables import csv_source
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
@@ -343,6 +344,12 @@ def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
         InputError, match=r"^percent says how a file .* is read; a ForecastTable has been read already\.$"
     ):
         read_forecasts(table, percent=True)
+    with pytest.raises(
+        InputError, match=r"^outcomes says how a file .* is read; a ForecastTable has been read already\.$"
+    ):
+        read_forecasts(table, outcomes=pl.DataFrame({"question_id": ["q1"], "outcome": [1]}))
+    with pytest.raises(InputError, match=r"^odds says how a file .* is read; a ForecastTable has been read already\.$"):
+        compare(table, odds="decimal")
     with pytest.raises(InputError, match=r"^as_of says how"):
         aggregate_table(table, as_of=0.5)
 

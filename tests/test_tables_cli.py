@@ -269,6 +269,8 @@ def test_more_than_half_rejected_is_no_answer(robustpool: Any, command: str) -> 
     assert (status, data["rejected"]["total"], data["output"]) == (1, 2, None)
     assert "forecasts" not in data
     assert "rules" not in data
+    Path("half.csv").write_text(HALF + "q2,b,,0\nq2,c,,0\n")  # what is missing is not right, either
+    assert robustpool(command, "half.csv")[0] == 1
     Path("half.csv").write_text(HALF + "q2,a,0.5,0\nq2,b,,0\nq2,c,,0\n")  # half of what was given, and no more
     assert robustpool(command, "half.csv")[0] == 0
 

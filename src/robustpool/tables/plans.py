@@ -241,7 +241,8 @@ def _told_options(
         words = {option.lower() for option in options} == {"yes", "no"}
         groups = list(_groups(header, places, options).values())
         enough = words or (len(options) > 2 and (how.odds or len(groups) > 1 or len(first_rows[0]) > 2))
-        if enough and 2 * len(groups) * len(options) >= len(places) and _sums_to_one(groups, first_rows, how):
+        enough &= how.odds or 2 * len(groups) * len(options) >= len(places)  # other columns may look like odds
+        if enough and _sums_to_one(groups, first_rows, how):
             return options
     return ()
 

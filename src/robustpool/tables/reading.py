@@ -182,7 +182,10 @@ def read_forecasts(
 def check_unread(how: Reading) -> None:
     """Refuse options of reading for a table that has been read already."""
     for name in Reading.__dataclass_fields__:
-        if name != "progress" and getattr(how, name) and getattr(how, name) != getattr(Reading, name):
+        given, default = getattr(how, name), getattr(Reading, name)
+        if name == "progress" or given is default:
+            continue
+        if name == "outcomes" or (given and given != default):
             raise InputError(f"{name} says how a file or a data frame is read; a ForecastTable has been read already.")
 
 
