@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robustpool.evaluation import comparison as comparison_module
+from robustpool.evaluation.scoring import measure
 from robustpool.tables.records import ForecastTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    import pytest
+
+    from robustpool.aggregators.rows import FloatArray
+    from robustpool.evaluation.panel import Panel
     from robustpool.evaluation.records import Comparison, RuleScore
+    from robustpool.evaluation.scoring import Measured
 
 Answers = dict[tuple[str, str], float]
 
@@ -49,6 +57,20 @@ def table_of(
         np.array(outcomes, dtype=float),
         weight=None if weights is None else np.concatenate([np.array(row, dtype=float) for row in weights]),
     )
+
+
+@contextmanager
+def scored_forecasts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str, str], dict[str, float]]]:
+    """What `compare` scores while this lasts: for each rule and recalibration the forecast of each question."""
+    scored: dict[tuple[str, str], dict[str, float]] = {}
+
+    def noting(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
+        scored[name, recalibration] = dict(zip(panel.table.questions, forecasts.tolist(), strict=True))
+        return measure(name, recalibration, forecasts, panel)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(comparison_module, "measure", noting)
+        yield scored
 
 
 def of(comparison: Comparison, name: str) -> RuleScore:

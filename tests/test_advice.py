@@ -11,6 +11,7 @@ import pytest
 
 from forecasters import of, said, simulated, table_of
 from robustpool.aggregators.rules import RULES
+from robustpool.evaluation.advice import advise
 from robustpool.evaluation.comparison import compare
 from robustpool.evaluation.diagnosis import (
     Confidence,
@@ -42,7 +43,7 @@ def test_calibrated_independent_agents_are_the_theorys_case() -> None:
     assert words.startswith(
         "What to do: use product (0.1563 against 0.1743 of the mean), which did better here than minimax."
     )
-    assert "The command: `robustpool aggregate FILE --rule product --clip 0.01`." in words
+    assert "The command: `robustpool aggregate FILE --rule product`." in words
     assert "This is measured, not proved" in words
     without = compare(simulated(800, 2), rules=["mean", "minimax"])
     assert said(without).startswith("What to do: use minimax (0.1682 against 0.1743 of the mean). The command: ")
@@ -116,7 +117,7 @@ def test_so_many_over_confident_agents_gain_by_stretching() -> None:
     )
     assert "Every rule that goes beyond the average beats the mean here, as expected." in words
     assert words.startswith("What to do: use extremized-odds (0.")
-    assert "The command: `robustpool aggregate FILE --rule extremized-odds --clip 0.01`." in words
+    assert "The command: `robustpool aggregate FILE --rule extremized-odds`." in words
     assert "are expected to lose" not in words
 
 
@@ -341,7 +342,10 @@ def test_minimax_is_called_smallest_where_that_is_proved() -> None:
     ("options", "command"),
     [
         ({"rules": ["extremized-odds:d=2"], "clip": 0.02}, "--rule extremized-odds:d=2 --clip 0.02`"),
-        ({"rules": ["extremized-odds:d=2"], "clip": 0.0}, "--rule extremized-odds:d=2`"),
+        ({"rules": ["extremized-odds:d=2"], "clip": 0.0}, "--rule extremized-odds:d=2 --clip 0`"),
+        ({"rules": ["extremized-odds:d=2"], "clip": 0.01}, "--rule extremized-odds:d=2`"),
+        ({"rules": ["extremized-odds:d=2"]}, "--rule extremized-odds:d=2`"),
+        ({"rules": ["karmarkar:a=2"], "clip": 0.02}, "--rule karmarkar:a=2`"),
         ({"rules": ["karmarkar:a=2"]}, "--rule karmarkar:a=2`"),
         ({"rules": ["mean"], "recalibrate": "slope", "per_forecaster": True}, "--recalibrate slope --per-forecaster`"),
     ],
@@ -402,7 +406,17 @@ def test_a_small_sample_cannot_tell() -> None:
     words = said(comparison)
     assert "a small sample" in words
     assert "so few cannot tell which rule is best" in words
-    assert "What to do: keep the mean" in words
+    assert "What to do: keep the rule that you have, or take robust, until 40 questions are resolved" in words
+    assert "The command: `robustpool aggregate FILE --rule robust`." in words
+    unscored = said(compare(simulated(25, 25, slope=1.3), rules=["mean", "product"]))
+    assert "What to do: keep the rule that you have, or take the mean, until 40" in unscored
+
+
+def test_a_default_that_is_told_to_be_worse_is_not_recommended() -> None:
+    comparison = compare(simulated(25, 25, slope=1.3), rules=["mean", "robust"])
+    worse = tuple(replace(rule, verdict=Verdict.WORSE) if rule.name == "robust" else rule for rule in comparison.rules)
+    assert "or take robust, until" in advise(comparison)[0]
+    assert "or take the mean, until" in advise(replace(comparison, rules=worse))[0]
 
 
 def test_what_to_do_follows_the_scores_where_theory_is_silent() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import builtins
 import codecs
-import csv
 import gzip
-import io
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -16,8 +14,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from robustpool.errors import InputError

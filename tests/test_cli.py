@@ -48,14 +48,45 @@ def test_aggregate() -> None:
 
 
 def test_aggregate_warns_of_a_contradiction_on_standard_error() -> None:
-    done = run("aggregate", "0", "1", "--json")
+    done = run("aggregate", "0", "1", "--clip", "0", "--json")
     assert json.loads(done.stdout)["forecast"] == 0.5
     assert "contradict each other" in done.stderr
 
 
+@pytest.mark.parametrize("explain", [[], ["--explain"]])
+def test_aggregate_says_what_it_clips(explain: list[str]) -> None:
+    done = run("aggregate", "0", "0.4", "--json", *explain)
+    data = json.loads(done.stdout)
+    assert (data["forecast"], data["clipped"], data["reports"]) == (aggregate([0.0, 0.4], clip=0.01), 1, [0.0, 0.4])
+    assert done.stderr == (
+        "robustpool: 1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.\n"
+    )
+    for arguments in (["0", "0.4", "--clip", "0.01"], ["0.7", "0.4"], ["0", "0.4", "--rule", "mean"]):
+        quiet = run("aggregate", *arguments, "--json", *explain)
+        assert (json.loads(quiet.stdout)["clipped"], quiet.stderr) == (int("--clip" in arguments), "")
+
+
+@pytest.mark.parametrize("explain", [[], ["--explain"]])
+def test_a_clip_that_changes_nothing_is_said(explain: list[str]) -> None:
+    done = run("aggregate", "0", "0.4", "--rule", "mean", "--clip", "0.1", "--json", *explain)
+    data = json.loads(done.stdout)
+    assert (data["forecast"], data["clipped"]) == (0.2, 0)
+    assert done.stderr == (
+        "robustpool: --clip changes nothing for mean: to an average of probabilities 0 and 1 are numbers like others.\n"
+    )
+
+
+def test_percentages_are_read() -> None:
+    assert run_json("aggregate", "70%", "60%")["reports"] == [0.7, 0.6]
+    mixed = run_json("aggregate", "70%", "0.6", "1/2", "12.5%", "--rule", "mean", "--clip", "0")
+    assert mixed["reports"] == [0.7, 0.6, 0.5, 0.125]
+    assert run("aggregate", "70%", "60%").stdout == run("aggregate", "0.7", "0.6").stdout
+    assert run("aggregate", "70%", "60%", "--explain").stdout == run("aggregate", "0.7", "0.6", "--explain").stdout
+
+
 def test_rules() -> None:
     rules = run_json("rules")["rules"]
-    assert [rule["name"] for rule in rules][:2] == ["minimax", "mean"]
+    assert [rule["name"] for rule in rules][:3] == ["robust", "minimax", "mean"]
     assert all({"name", "formula", "source", "regret", "proved"} <= set(rule) for rule in rules)
     assert rules[0]["proved"]
     assert all(rule["lower"] <= rule["regret"] for rule in rules if rule["proved"])
@@ -157,8 +188,13 @@ BAD = [
     (["aggregate", "0.7", "100"], "report 2 must lie in [0, 1]; it is 100; for 100 % write 1."),
     (["aggregate", "0.7", "100.5"], "probability must lie in [0, 1]; entry 1 is 100.5"),
     (["aggregate", "0.7", "abc"], "report 2 must be a number; it is 'abc'."),
-    (["aggregate", "0.7", "55%"], "report 2 must be a number; it is '55%'; write 0.55."),
-    (["aggregate", "0.7", "0.6", "--rule", "magic"], "rule must be one of minimax, mean,"),
+    (["aggregate", "0.7", "155%"], "report 2 must lie between 0% and 100%; it is 155%."),
+    (["aggregate", "0.7", "-5%"], "report 2 must lie between 0% and 100%; it is -5%."),
+    (["aggregate", "0.7", "nan%"], "report 2 must lie between 0% and 100%; it is nan%."),
+    (["aggregate", "0.7", "5,5%"], "report 2 must be a number; it is '5,5%'; write 5.5%."),
+    (["aggregate", "0.7", "1/2%"], "report 2 must be a number; it is '1/2%'."),
+    (["aggregate", "0.7", "%"], "report 2 must be a number; it is '%'."),
+    (["aggregate", "0.7", "0.6", "--rule", "magic"], "rule must be one of robust, minimax, mean,"),
     (["aggregate", "0.7", "0.6", "--rule", "none.json"], "the design file 'none.json' does not exist."),
     (["aggregate", "0,7", "0.6"], "report 1 must be a number; it is '0,7'; write 0.7."),
     (["aggregate", "-0.1", "0.6"], "probability must lie in [0, 1]; entry 0 is -0.1"),
@@ -202,7 +238,7 @@ BAD = [
     (["design", "--method", "magic"], "method must be one of cutting-planes, multiplicative-weights; it is 'magic'."),
     (["design", "--priors", "1"], "priors must be a whole number, at least 2; it is 1."),
     (["design", "--reports", "400", "--priors", "4000", "--method", "multiplicative-weights"], "GB of memory"),
-    (["worst-case", "magic"], "rule must be one of minimax, mean,"),
+    (["worst-case", "magic"], "rule must be one of robust, minimax, mean,"),
     (["worst-case", "mean", "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
     (["lipschitz-curve", "--constants", "1,x"], "--constants must be numbers with commas; it is '1,x'."),
     (

@@ -71,13 +71,25 @@ def test_only_averages_see_reports_as_they_are() -> None:
     assert np.concatenate(seen).tolist() == [[0.05, 0.3], [0.95, 0.6]]
     assert of(comparison, "spy").brier.value == pytest.approx((0.175**2 + 0.225**2) / 2)
     assert of(comparison, "geometric-odds").certain_and_wrong == 0
+    seen.clear()
+    compare(table, rules=["mean", spy])  # what a function sees is clipped only if somebody asks for it
+    assert np.concatenate(seen).tolist() == [[0.0, 0.3], [1.0, 0.6]]
 
 
 def test_a_0_and_a_1_are_numbers_to_an_average_and_are_counted() -> None:
     table = table_of([[0.0, 1.0, 0.5, 0.9], [0.2, 0.4, 0.1, 0.1]], [1, 0])
     comparison = compare(table, rules=["mean", "geometric-odds"])
     assert of(comparison, "mean").brier.value == pytest.approx((0.4**2 + 0.2**2) / 2)
-    assert comparison.notes == ("1 question with both a 0 and a 1: averages take them as numbers.",)
+    assert comparison.clipped == 2
+    assert comparison.notes == (
+        (
+            "2 of 8 answers were brought into [0.01, 0.99] for rules in which a certain answer decides, as `aggregate` "
+            "does it; --clip 0 takes them at their word."
+        ),
+        "1 question with both a 0 and a 1: averages take them as numbers.",
+    )
+    assert compare(table, rules=["mean", "karmarkar"]).clipped == 0
+    assert compare(table, rules=["mean", "product"], clip=0.15).clipped == 5
     unclipped = compare(table, rules=["mean", "geometric-odds"], clip=0)
     assert of(unclipped, "geometric-odds").brier.value > of(comparison, "geometric-odds").brier.value
     assert unclipped.notes[0].endswith("averages take them as numbers, all other rules say 0.5.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CURVE = (CurvePoint(0.0, 0.1), CurvePoint(0.4, 0.3), CurvePoint(1.0, 0.8))
 BARS = tuple({0: 0.2, 8: 0.5, 19: 0.3}.get(place, 0.0) for place in range(20))
 RECALIBRATED: Any = {"brier": Interval(0.1873, 0.1774, 0.1975), "verdict": Verdict.BETTER}
-NAMES = ("extremized-odds:d=1.5", "geometric-odds", "mean", "median", "minimax")
+NAMES = ("extremized-odds:d=1.5", "geometric-odds", "mean", "median", "robust")
 
 
 def rule_score(place: int, recalibration: str = "none") -> RuleScore:
@@ -113,7 +113,7 @@ DRAWINGS: dict[str, Callable[[Any], Any]] = {
     "a curve and bars": lambda ax: plots.draw_reliability(CURVE, ax, histograms=BARS),
     "no forecasts": lambda ax: plots.draw_reliability((), ax),
     "differences": lambda ax: plots.draw_differences(comparison().rules, ax),
-    "pairs": lambda ax: plots.draw_pairs("minimax", comparison().pair_sample, ax),
+    "pairs": lambda ax: plots.draw_pairs("robust", comparison().pair_sample, ax),
     "no pairs": lambda ax: plots.draw_pairs("mean", [], ax, bar=False),
 }
 
@@ -254,7 +254,7 @@ def test_the_other_scores_are_those_of_the_record(page: Page) -> None:
             assert float(row[3]) == pytest.approx(rule.slope.value, abs=5e-4)
             assert numbers(row[4]) == pytest.approx(rule.slope[1:], abs=1e-3)
         assert [float(cell) for cell in row[5:]] == pytest.approx([rule.auc, rule.sharpness], abs=5e-4)
-    assert "certain and wrong: minimax on 3 questions." in table.note
+    assert "certain and wrong: robust on 3 questions." in table.note
 
 
 def test_the_decompositions_are_those_of_the_record(page: Page) -> None:
@@ -293,9 +293,9 @@ def test_the_page_has_the_advice_and_says_what_was_done() -> None:
 
 
 def test_the_surface_is_that_of_two_answers(page: Page) -> None:
-    assert "What minimax makes of two answers" in {section.title for section in page.sections}
+    assert "What robust makes of two answers" in {section.title for section in page.sections}
     titles = {picture.name: picture.title for picture in pictures(page)}
-    assert titles["pairs"] == "What minimax makes of two answers, with pairs of yours on it"
+    assert titles["pairs"] == "What robust makes of two answers, with pairs of yours on it"
 
 
 def test_the_base_rate_is_shown_where_it_is_to_be_had(page: Page) -> None:
@@ -307,7 +307,7 @@ def test_every_picture_has_words(page: Page) -> None:
     record, found = comparison(), pictures(page)
     assert [picture.name for picture in found] == [
         "differences", "reliability-individuals", "reliability-extremized-odds:d=1.5", "reliability-mean",
-        "reliability-minimax", "pairs", "reliability-as they came-recalibrated",
+        "reliability-robust", "pairs", "reliability-as they came-recalibrated",
     ]  # fmt: skip
     assert all(len(picture.alt) > 40 and picture.meaning.count(". ") in (1, 2) for picture in found)
     assert len({picture.alt for picture in found}) == len(found)
@@ -343,7 +343,7 @@ def test_little_data_makes_a_smaller_page() -> None:
     )  # fmt: skip
     page = comparison_page(few)
     titles = [section.title for section in page.sections]
-    assert not {"After recalibration", "What minimax makes of two answers"} & set(titles)
+    assert not {"After recalibration", "What robust makes of two answers"} & set(titles)
     assert [picture.name for picture in pictures(page)] == [
         "differences",
         "reliability-individuals",

@@ -115,7 +115,7 @@ def test_names_of_columns_have_to_stay(estimator: Any) -> None:
 # ------------------------------------------------------------------------------------------------------------- RobustPool
 
 
-@pytest.mark.parametrize("rule", ["minimax", "mean", "extremized-odds:d=2", lambda reports: reports[:, 0]])
+@pytest.mark.parametrize("rule", ["robust", "minimax", "mean", "extremized-odds:d=2", lambda reports: reports[:, 0]])
 def test_a_pool_says_what_aggregate_says(rule: Any) -> None:
     pool = RobustPool(rule, clip=0.35).fit(FORECASTS)
     expected = np.asarray(aggregate(FORECASTS, rule, clip=0.35))
@@ -136,7 +136,7 @@ def test_log_odds_are_probabilities_by_another_name() -> None:
 
 
 def test_no_log_odds_are_so_large_that_they_are_certain() -> None:
-    pooled = RobustPool(input="log-odds").fit_transform([[1e300, -1e300], [40.0, -800.0], [1e9, 1e9]])[:, 0]
+    pooled = RobustPool(input="log-odds", clip=0).fit_transform([[1e300, -1e300], [40.0, -800.0], [1e9, 1e9]])[:, 0]
     np.testing.assert_allclose(pooled[:2], 0.5, rtol=1e-9)
     assert pooled[2] > 1 - 1e-15
 
@@ -159,8 +159,18 @@ def test_forecasters_may_have_weights() -> None:
         RobustPool(weights=[1, 2, 3]).fit(table)
 
 
+def test_a_pool_clips_by_default_and_counts_it() -> None:
+    table = [[0.0, 0.4], [0.995, np.nan], [0.99, 0.01]]
+    pool = RobustPool().fit(table)
+    np.testing.assert_array_equal(pool.transform(table)[:, 0], aggregate(table, clip=0.01))
+    assert pool.clipped(table) == 2
+    assert RobustPool(clip=0).fit(table).clipped(table) == 0
+    assert RobustPool("mean").fit(table).clipped(table) == 0
+    assert RobustPool(input="log-odds").fit(table).clipped([[9.0, 0.0], [-9.0, 4.5]]) == 2
+
+
 def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
-    pool = RobustPool().fit([[0.0, 1.0]])
+    pool = RobustPool(clip=0).fit([[0.0, 1.0]])
     with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):
         assert pool.transform([[0.0, 1.0]]) == [[0.5]]
 
@@ -183,7 +193,7 @@ def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
             {},
             [[0.5]] * 3,
             [0, 1, 2],
-            r"^Only binary classification is supported\. The type of the target is multiclass\.$",
+            r"^Only binary classification is supported with 1 columns; 3 classes need 3 columns for each forecaster\.$",
         ),
         ({}, [[0.5]] * 2, ["a", "a"], r"^y must have two classes; it has 1 class, 'a'\.$"),
         ({}, [[0.5]] * 2, [0], r"^Found input variables with inconsistent numbers of samples"),

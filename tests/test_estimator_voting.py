@@ -47,12 +47,12 @@ def vote(**settings: Any) -> RobustVotingClassifier:
 # ---------------------------------------------------------------------------------------------------- what a vote says
 
 
-@pytest.mark.parametrize("rule", ["minimax", "geometric-odds", "product"])
+@pytest.mark.parametrize("rule", ["robust", "minimax", "geometric-odds", "product"])
 def test_a_vote_says_what_aggregate_says_of_its_members(rule: str) -> None:
     fitted = vote(rule=rule).fit(X, Y)
     by_hand = np.column_stack([member.fit(X, Y).predict_proba(X)[:, 1] for _, member in members()])
     np.testing.assert_array_equal(fitted.transform(X), by_hand)
-    expected = aggregate(by_hand, rule, clip=0.001)
+    expected = aggregate(by_hand, rule, clip=0.01)
     np.testing.assert_array_equal(fitted.predict_proba(X)[:, 1], expected)
     assert fitted.predict(X).tolist() == (np.asarray(expected) > 0.5).astype(int).tolist()
 
@@ -72,9 +72,22 @@ def test_the_mean_of_certain_members_is_their_mean() -> None:
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-15)
 
 
+@pytest.mark.parametrize(("table", "y"), [(X, Y), (FLOWERS, KINDS)], ids=["2 classes", "3 classes"])
+def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
+    fitted = vote().fit(table, y)
+    said = fitted.transform(table)
+    if len(fitted.classes_) == 2:
+        clipped = np.count_nonzero((said < 0.01) | (said > 0.99))
+    else:  # distributions are counted
+        clipped = np.count_nonzero((said.reshape(-1, 2, 3) < 0.01).any(axis=2))
+    assert fitted.clipped(table) == clipped > 0
+    assert fitted.set_params(clip=0).clipped(table) == 0
+    assert vote(rule="mean").fit(table, y).clipped(table) == 0
+
+
 def test_members_that_contradict_each_other_are_told() -> None:
     trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
-    fitted = RobustVotingClassifier(trees, clip=None).fit(X[::2], Y[::2])
+    fitted = RobustVotingClassifier(trees, clip=0).fit(X[::2], Y[::2])
     with pytest.warns(
         ContradictionWarning, match=r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
     ):
@@ -90,28 +103,58 @@ def test_some_member_has_to_count(weights: list[float]) -> None:
         some.set_params(bayes="drop").fit(X, Y)
 
 
-def test_several_classes_are_pooled_one_against_the_rest_and_normalised() -> None:
-    fitted = vote(rule="geometric-odds").fit(FLOWERS, KINDS)
+@pytest.mark.parametrize("rule", ["robust", "geometric-odds"])
+def test_several_classes_are_pooled_as_distributions(rule: str) -> None:
+    fitted = vote(rule=rule, weights=[2, 1]).fit(FLOWERS, KINDS)
     said = fitted.transform(FLOWERS).reshape(-1, 2, 3)
-    pooled = np.column_stack([aggregate(said[:, :, label], "geometric-odds", clip=0.001) for label in range(3)])
-    expected = pooled / pooled.sum(axis=1, keepdims=True)
+    expected = aggregate(said, rule, clip=0.01, weights=[2, 1])
     np.testing.assert_allclose(fitted.predict_proba(FLOWERS), expected, rtol=1e-12)
+    np.testing.assert_allclose(fitted.predict_proba(FLOWERS).sum(axis=1), 1, rtol=1e-12)
     names = [f"{member}_{label}" for member in ("logistic", "bayes") for label in range(3)]
     assert fitted.get_feature_names_out().tolist() == names
 
 
-def test_classes_that_all_get_nothing_are_equally_likely() -> None:
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("product", r"^rule product is for two outcomes; for more: robust, mean, geometric-odds\.$"),
+        (lambda reports: reports[:, 0], r"^a design or a function is for two outcomes; for more: robust, mean"),
+    ],
+)
+def test_rules_for_two_classes_say_so(rule: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        vote(rule=rule).fit(FLOWERS, KINDS)
+
+
+def test_members_that_rule_out_every_class_are_told() -> None:
     certain = [(f"says_{label}", DummyClassifier(strategy="constant", constant=label)) for label in (0, 1)]
-    nothing = RobustVotingClassifier(certain, rule=lambda reports: np.zeros(len(reports)), clip=None)
-    np.testing.assert_allclose(nothing.fit(FLOWERS, KINDS).predict_proba(FLOWERS), 1 / 3)
+    fitted = RobustVotingClassifier(certain, clip=0).fit(FLOWERS, KINDS)
+    with pytest.warns(
+        ContradictionWarning, match=r"rule out each of the classes .* \(150 of 150 samples\); clip brings"
+    ):
+        np.testing.assert_allclose(fitted.predict_proba(FLOWERS), 1 / 3)
+    g = np.sqrt(0.98 * 0.01)  # of each of the two, beside 0.01 of the third
+    np.testing.assert_allclose(
+        fitted.set_params(clip=0.01).predict_proba(FLOWERS)[0, :2], g / (2 * g + 0.01), rtol=1e-9
+    )
+
+
+def test_a_member_whose_probabilities_do_not_quite_sum_to_1_takes_part() -> None:
+    class Loose(GaussianNB):  # type: ignore[misc]
+        def predict_proba(self, X: Any) -> Any:
+            return 0.5 * super().predict_proba(X)
+
+    loose = RobustVotingClassifier([("a", Loose()), ("b", LogisticRegression(max_iter=500))]).fit(FLOWERS, KINDS)
+    strict = RobustVotingClassifier([("a", GaussianNB()), ("b", LogisticRegression(max_iter=500))]).fit(FLOWERS, KINDS)
+    np.testing.assert_allclose(loose.predict_proba(FLOWERS), strict.predict_proba(FLOWERS), rtol=1e-9)
 
 
 def test_weights_go_with_their_members() -> None:
     fitted = vote(rule="geometric-odds", weights=[2, 1]).fit(X, Y)
-    expected = aggregate(fitted.transform(X), "geometric-odds", clip=0.001, weights=[2, 1])
+    expected = aggregate(fitted.transform(X), "geometric-odds", clip=0.01, weights=[2, 1])
     np.testing.assert_array_equal(fitted.predict_proba(X)[:, 1], expected)
     third = RobustVotingClassifier(members(dropped=DROP, tree=DecisionTreeClassifier()), weights=[0, 1, 5, 0]).fit(X, Y)
-    alone = np.clip(GaussianNB().fit(X, Y).predict_proba(X)[:, 1], 0.001, 0.999)
+    alone = np.clip(GaussianNB().fit(X, Y).predict_proba(X)[:, 1], 0.01, 0.99)
     np.testing.assert_allclose(third.predict_proba(X)[:, 1], alone, rtol=1e-12)
 
 

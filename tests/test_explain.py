@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_the_posterior_falls_in_the_prior(reports: list[float], one: float, two:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(1e-3, 1 - 1e-3), min_size=2, max_size=5), st.sampled_from(["minimax", "mean", "product"]))
+@given(st.lists(st.floats(1e-3, 1 - 1e-3), min_size=2, max_size=5), st.sampled_from(["robust", "mean", "product"]))
 def test_agrees_at_and_even_at_invert_the_posterior(reports: list[float], rule: str) -> None:
     why = explain(reports, rule)
     assume(why.agrees_at is not None and 1e-9 < why.agrees_at < 1 - 1e-9)
@@ -120,7 +120,7 @@ def test_every_rule_is_listed_with_its_worst_case_the_best_first() -> None:
     for said in why.rules:
         assert said.forecast == aggregate([0.7, 0.6], said.name)
         assert (said.regret, said.proved) == (known[said.name]["upper"], known[said.name]["proved"])
-    assert chosen(why) == why.rule == "minimax"
+    assert chosen(why) == why.rule == "robust"
 
 
 @pytest.mark.parametrize("reports", [[0.7], [0.7, 0.6, 0.2], [0.5] * 12])
@@ -166,29 +166,86 @@ def test_clipping_takes_the_recorded_worst_cases_away() -> None:
     assert explain([0.7, 0.6], clip=0.0).rules[0].regret is not None  # clips nothing
 
 
+def test_what_is_clipped_by_default_is_explained_as_if_it_had_been_asked_for() -> None:
+    by_default, asked = explain([0.0, 0.9]), explain([0.0, 0.9], clip=0.01)
+    assert by_default == asked
+    assert by_default.forecast == aggregate([0.0, 0.9], clip=0.01)
+    averaged = explain([0.0, 0.9], "mean")
+    assert averaged.reports == (0.0, 0.9)
+    assert averaged.closing[0] == "Two forecasters say 0 and 0.9. The rule mean combines them into 0.450."
+    assert {said.name: said.forecast for said in averaged.rules} == {said.name: said.forecast for said in asked.rules}
+
+
+def test_with_nothing_to_clip_the_promise_is_that_of_the_rule_as_such() -> None:
+    by_default, at_its_word = explain([0.7, 0.6]), explain([0.7, 0.6], clip=0)
+    assert "take even a 0 or a 1 at its word (--clip 0)" in by_default.on_rules[-1]
+    assert "(proved, with certain reports taken at their word; no rule" in cost(by_default)
+    assert "(proved; no rule" in cost(at_its_word)
+    assert len(at_its_word.on_rules) == len(by_default.on_rules) - 1
+    assert "(proved): over" in cost(explain([0.7, 0.6], "mean"))  # which is never clipped
+
+
+# ----------------------------------------------------------------------------------------------------- the short answer
+
+
+def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
+    """Odds 7/2 over 1/3 and over 3: 21/2 and 7/6, that is 21/23 = 0.9130... and 7/13 = 0.5384..."""
+    why = explain([0.7, 0.6])
+    assert why.answer == (
+        "The answer is 0.654.",
+        (
+            "If their evidence is independent and the base rate lies between 25 % and 75 %, the right answer lies between "
+            "0.538 and 0.914."
+        ),
+        "Say 0.654 if you know neither the base rate nor how much of their evidence they share.",
+    )
+    assert why.span is not None
+    assert (why.span.low, why.span.high) == (0.25, 0.75)
+    assert (why.span.posterior_low, why.span.posterior_high) == pytest.approx((7 / 13, 21 / 23))
+    assert why.sentences[:3] == why.answer
+    assert edge.as_lines(why, 400, braille=False)[0] == " ".join(why.answer)
+
+
+def test_the_short_answer_with_a_range_a_base_rate_another_rule_or_one_report() -> None:
+    ranged = explain([0.7, 0.6], prior_range=(0.05, 0.2))
+    assert "between 5 % and 20 %, the right answer lies between 0.933 and 0.986." in ranged.answer[1]
+    assert ranged.answer[2] == "Say that if you trust both; otherwise say 0.654."
+    known = explain([0.7, 0.6], prior_range=(0.2, 0.2))
+    assert known.answer[1] == "If their evidence is independent and the base rate is 20 %, the right answer is 0.933."
+    other = explain([0.7, 0.6], "product")
+    assert other.answer[2] == "It is what product says; the default rule, robust, says 0.654."
+    assert explain([0.7]).answer == ("The answer is 0.700.", "There is one report, and so nothing to combine.")
+
+
 # ------------------------------------------------------------------------------------------------------- the base rate
 
 
 @pytest.mark.parametrize(("reports", "said"), [([0.0, 0.4], 0.0), ([0.4, 1.0, 1.0], 1.0)])
 def test_a_certain_report_decides_at_every_base_rate(reports: list[float], said: float) -> None:
-    why = explain(reports, prior_range=(0.1, 0.2))
+    why = explain(reports, prior_range=(0.1, 0.2), clip=0)
     assert {posterior for _, posterior in why.posterior} == {said}
     assert (why.agrees_at, why.even_at, why.base_rate_matters) == (None, None, False)
     assert f"says {said:g} at every base rate" in why.on_base_rate[0]
     assert why.on_range == (f"Knowing the base rate changes nothing: the posterior is {said:g} at each.",)
     assert why.prior_range is not None
     assert why.prior_range.command is None
-    assert "Somebody is certain" in sentence(why, "--clip 0.01")
+    assert "Somebody is certain" in sentence(why, "unless --clip 0 is given")
+    assert why.answer == (
+        f"The answer is {said:g}.",
+        "Somebody is certain, and whoever takes that at its word needs no base rate.",
+    )
+    assert why.span is None
     assert why.on_range[0] in why.closing
     assert not any("beforehand" in said for said in why.closing)
 
 
 def test_a_contradiction_warns_and_says_so() -> None:
     with pytest.warns(ContradictionWarning, match="contradict each other"):
-        why = explain([0.0, 1.0])
+        why = explain([0.0, 1.0], clip=0)
     assert (why.forecast, why.posterior, why.agrees_at, why.even_at) == (0.5, (), None, None)
     assert "not all of the forecasters can be right" in why.on_base_rate[0]
     assert "ask again" in why.closing[1]
+    assert why.answer == ("The answer is 0.500.", "It only says that the reports contradict each other: ask again.")
     assert len(why.closing) == 2
 
 
@@ -206,7 +263,7 @@ def test_forecasts_that_no_base_rate_explains() -> None:
     assert certain.agrees_at is None
     assert "At no base rate strictly between 0 % and 100 %" in certain.on_base_rate[1]
     assert not any("beforehand" in said for said in certain.closing)
-    tiny = explain([1e-300, 1e-300])
+    tiny = explain([1e-300, 1e-300], clip=0)
     assert tiny.even_at is None
     assert "says 0.5 only next to 0 % or 100 %" in tiny.on_base_rate[1]
 
@@ -461,7 +518,7 @@ def test_rounding_does_not_move_a_forecast_beyond_the_reports(reports: list[floa
 
 
 def test_reports_and_ranges_are_repeated_as_they_were_given() -> None:
-    why = explain([0.999999999, 0.6], prior_range=(0.05555, 0.2))
+    why = explain([0.999999999, 0.6], prior_range=(0.05555, 0.2), clip=0)
     assert why.closing[0].startswith("Two forecasters say 0.999999999 and 0.6")
     assert "between 5.555 % and 20 %" in why.on_range[0]
 
@@ -512,13 +569,13 @@ def test_an_explanation_shows_itself_in_a_notebook() -> None:
 
 
 def test_where_the_base_rate_says_nothing_a_notebook_has_no_table_of_it(designs: Path) -> None:
-    for why in (explain([0.6]), explain([0.0, 0.4]), explain([0.5, 0.5], designs / "weather.json")):
+    for why in (explain([0.6]), explain([0.0, 0.4], clip=0), explain([0.5, 0.5], designs / "weather.json")):
         assert why._repr_html_().count("<table") == 1
 
 
 def test_an_explanation_as_text_is_its_sentences() -> None:
     why = explain([0.7, 0.6], prior_range=(0.05, 0.2))
-    assert str(why).split("\n") == [*why.on_rules, *why.on_base_rate, *why.on_range, *why.closing]
+    assert str(why).split("\n") == [*why.answer, *why.on_rules, *why.on_base_rate, *why.on_range, *why.closing]
 
 
 # ------------------------------------------------------------------------------------------------------ what is refused
@@ -530,7 +587,7 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
         ([np.nan, None], {}, r"nothing to explain without an answer; 2 of 2 are missing\."),
         ([[0.7, 0.6], [0.1, 0.2]], {}, r"one question is explained at a time; the shape of the reports is \(2, 2\)\."),
         ([0.7, 1.2], {}, r"probability must lie in \[0, 1\]; entry 1 is 1\.2"),
-        ([0.7, 0.6], {"rule": "magic"}, "rule must be one of minimax, mean"),
+        ([0.7, 0.6], {"rule": "magic"}, "rule must be one of robust, minimax, mean"),
         ([0.7, 0.6], {"prior_range": (0.4, 0.1)}, r"prior_range must be from low to high; it is \(0\.4, 0\.1\)\."),
         (
             [0.7, 0.6],
@@ -556,7 +613,7 @@ def test_refused(reports: Any, options: dict[str, Any], message: str) -> None:
 @pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
 def test_a_contradiction_has_no_base_rate_to_know() -> None:
     with pytest.raises(InputError, match="contradict each other, whatever the base rate"):
-        explain([0, 1], prior_range=(0.1, 0.2))
+        explain([0, 1], prior_range=(0.1, 0.2), clip=0)
 
 
 def test_a_design_is_not_clipped(designs: Path) -> None:
@@ -666,7 +723,10 @@ def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
 def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Two forecasters say 0.7 and 0.6. The rule minimax combines them into 0.654.\n")
+    assert done.stdout.startswith(
+        "The answer is 0.654. If their evidence is independent and the base rate lies\nbetween 5 %"
+    )
+    assert "\nTwo forecasters say 0.7 and 0.6. The rule robust combines them into 0.654." in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))
     assert "\n    robustpool design --prior-range 0.05 0.2 --nature continuous" in done.stdout
     assert "*" in done.stdout
@@ -685,13 +745,15 @@ def test_json_has_the_same_facts() -> None:
     assert done.stdout.count("\n") == 1
     data = json.loads(done.stdout)
     why = explain([0.5, 0.6], prior_range=(0.05, 0.2))
-    assert {"forecast", "rule", "reports", "explanation"} == set(data)
-    assert (data["forecast"], data["rule"], data["reports"]) == (why.forecast, "minimax", [0.5, 0.6])
+    assert {"forecast", "rule", "reports", "clipped", "explanation"} == set(data)
+    assert (data["forecast"], data["rule"], data["reports"]) == (why.forecast, "robust", [0.5, 0.6])
     said = data["explanation"]
     assert {"name", "forecast", "regret", "proved"} <= set(said["rules"][0])
     assert said["posterior"][0] == {"prior": 0.01, "posterior": why.posterior[0][1]}
     assert (said["agrees_at"], said["even_at"]) == (why.agrees_at, why.even_at)
+    assert said["span"] == asdict(why.span)  # type: ignore[arg-type]
     assert said["sentences"] == {
+        "answer": list(why.answer),
         "rules": list(why.on_rules),
         "base_rate": list(why.on_base_rate),
         "range": list(why.on_range),
@@ -699,11 +761,11 @@ def test_json_has_the_same_facts() -> None:
     }
     assert {"low", "high", "posterior_low", "posterior_high", "contains_forecast", "middle"} <= set(said["prior_range"])
     alone = json.loads(run("0.7", "--explain", "--json").stdout)["explanation"]
-    assert (alone["prior_range"], alone["sentences"]["range"]) == (None, [])
+    assert (alone["prior_range"], alone["span"], alone["sentences"]["range"]) == (None, None, [])
 
 
 def test_a_contradiction_is_explained_and_warned_of() -> None:
-    done = run("0", "1", "--explain")
+    done = run("0", "1", "--explain", "--clip", "0")
     assert done.returncode == 0
     assert done.stderr.startswith("robustpool: warning: 0 and 1 for the same question contradict each other")
     assert "No base rate can produce a 0 and a 1" in done.stdout

@@ -6,8 +6,11 @@ import math
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +21,7 @@ from robustpool.aggregators.rows import CELLS_AT_ONCE
 from robustpool.aggregators.rules import RULES, get_rule
 from robustpool.aggregators.table import TableAggregator
 from robustpool.errors import InputError
-from robustpool.forecasts import ContradictionWarning, aggregate
+from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
 
@@ -32,8 +35,10 @@ def test_one_question_is_a_float_and_the_first_row_of_a_table(name: str) -> None
     assert table[0] == one == get_rule(name)([[0.7, 0.6]])[0]
 
 
-def test_the_default_is_minimax() -> None:
-    assert aggregate([0.7, 0.6]) == aggregate([0.7, 0.6], rule="minimax") != aggregate([0.7, 0.6], rule="mean")
+def test_the_default_is_robust() -> None:
+    assert next(iter(RULES)) == "robust"
+    for reports in ([0.7, 0.6], [0.7, 0.6, 0.9, 0.2, 0.55]):
+        assert aggregate(reports) == aggregate(reports, rule="robust") != aggregate(reports, rule="mean")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +56,7 @@ def test_numbers_of_every_kind(given_as: list[float]) -> None:
 
 
 def test_whole_numbers_are_numbers() -> None:
-    assert aggregate(np.array([[0, 0], [1, 1]]), rule="product").tolist() == [0, 1]  # type: ignore[union-attr]
+    assert aggregate(np.array([[0, 0], [1, 1]]), rule="product", clip=0).tolist() == [0, 1]  # type: ignore[union-attr]
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,10 +93,13 @@ def test_no_answers_give_nan_without_a_warning() -> None:
         ([0.7, "0.6"], r"^probability must be a number; entry 1 is '0\.6' \(1 of 2 are not\)\.$"),
         ([[0.7, "a"], ["b", 0.6]], r"^probability must be a number; row 0, column 1 is 'a' \(2 of 4 are not\)\.$"),
         ([0.5, 0.5 + 0j], r"^probability must be a number; entry 1 is \(0\.5\+0j\) \(1 of 2 are not\)\.$"),
-        (0.7, r"^probabilities must have the shape \(agents,\) or \(questions, agents\); the shape is \(\)\.$"),
-        ("0.7", r"\(agents,\) or \(questions, agents\); the shape is \(\)\.$"),
-        (None, r"\(agents,\) or \(questions, agents\); the shape is \(\)\.$"),
-        ([[[0.7]]], r"\(agents,\) or \(questions, agents\); the shape is \(1, 1, 1\)\.$"),
+        (
+            0.7,
+            r"^probabilities must have the shape \(agents,\), .* or \(questions, agents, options\); the shape is \(\)\.$",
+        ),
+        ("0.7", r"\(questions, agents, options\); the shape is \(\)\.$"),
+        (None, r"\(questions, agents, options\); the shape is \(\)\.$"),
+        ([[[0.7]]], r"at least one agent and two options; the shape is \(1, 1, 1\)\.$"),
         ([], r"^probabilities must hold at least one number; the shape is \(0,\)\.$"),
         ([[], []], r"^probabilities must hold at least one number; the shape is \(2, 0\)\.$"),
         ([[0.7, 0.6], [0.5]], r"^probabilities must have rows of equal length; write NaN for who did not answer\.$"),
@@ -125,9 +133,9 @@ def test_a_large_table_is_its_rows(name: str, agents: int) -> None:
     gaps[: len(table) // 3] = False  # blocks in which nobody is missing, and blocks in which somebody is
     table[gaps] = np.nan
     table[-3:] = 0.0
-    forecasts = np.asarray(aggregate(table, name))
+    forecasts = np.asarray(aggregate(table, name, clip=0))
     rows = rng.integers(len(table), size=200)
-    np.testing.assert_allclose(forecasts[rows], [aggregate(table[row], name) for row in rows], rtol=1e-12)
+    np.testing.assert_allclose(forecasts[rows], [aggregate(table[row], name, clip=0) for row in rows], rtol=1e-12)
     assert np.isnan(forecasts).tolist() == np.isnan(table).all(axis=1).tolist()
 
 
@@ -151,7 +159,7 @@ def test_contradictions_are_counted_over_all_blocks() -> None:
     table = np.full((CELLS_AT_ONCE, 2), 0.5)
     table[[5, -1]] = 0, 1
     with pytest.warns(ContradictionWarning, match=rf"row 5 has both \(2 of {len(table)} rows have\)\.$"):
-        np.testing.assert_array_equal(aggregate(table), 0.5)
+        np.testing.assert_array_equal(aggregate(table, clip=0), 0.5)
 
 
 def test_what_wraps_a_grid_is_checked_like_any_function() -> None:
@@ -200,8 +208,8 @@ def test_weights_at_the_ends_of_the_range(name: str, weight: float) -> None:
 
 
 def test_a_certain_report_with_hardly_any_weight_still_decides() -> None:
-    alone = aggregate([1.0, 0.4], "product", weights=[1e-320, 1e10])
-    assert alone == aggregate([[1.0, 0.4, math.nan]], "product", weights=[1e-320, 1e10, 1])[0] == 1
+    alone = aggregate([1.0, 0.4], "product", clip=0, weights=[1e-320, 1e10])
+    assert alone == aggregate([[1.0, 0.4, math.nan]], "product", clip=0, weights=[1e-320, 1e10, 1])[0] == 1
 
 
 def test_weights_are_scaled_to_the_number_of_answers() -> None:
@@ -233,10 +241,77 @@ def test_wrong_weights_are_refused(rule: str, weights: list[float], sentence: st
 
 
 def test_clip_brings_certain_reports_inside() -> None:
-    assert aggregate([0.0, 0.5], rule="mean", clip=0.1) == pytest.approx(0.3)
-    assert aggregate([0.3, 0.5], rule="mean", clip=0.1) == aggregate([0.3, 0.5], rule="mean")
+    assert aggregate([0.0, 0.5], rule="product", clip=0.1) == pytest.approx(0.1)
+    assert aggregate([0.3, 0.5], rule="product", clip=0.1) == aggregate([0.3, 0.5], rule="product")
     assert aggregate([0.0, 0.4], rule="product", clip=0) == 0
     assert math.isnan(aggregate([math.nan], clip=0.1))
+
+
+AVERAGES = ("mean", "median", "trimmed-mean", "karmarkar", "beta-pool")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_by_default_no_single_report_decides(name: str) -> None:
+    reports, inside = [0.0, 0.4, 0.995], [0.01, 0.4, 0.99]
+    rule = get_rule(name)
+    if name in AVERAGES:
+        assert aggregate(reports, name) == aggregate(reports, name, clip=0.2) == rule([reports])[0]
+        return
+    with pytest.warns(
+        ClippedWarning, match=r"^2 of 3 reports were brought into \[0\.01, 0\.99\]; clip=0 takes them at their word\.$"
+    ) as caught:
+        assert aggregate(reports, name) == aggregate(reports, name, clip=0.01) == rule([inside])[0]
+    assert [each.filename for each in caught] == [__file__]
+    assert aggregate(inside, name) == rule([inside])[0]
+    assert aggregate(reports, name, clip=0) == rule([reports])[0]
+    assert aggregate(reports, name, clip=0.2) == rule([[0.2, 0.4, 0.8]])[0]
+
+
+def test_what_a_function_sees_is_clipped_only_if_somebody_asks() -> None:
+    def lowest(reports: np.ndarray) -> np.ndarray:
+        return np.asarray(reports.min(axis=1))
+
+    assert aggregate([0.0, 0.4], lowest) == 0
+    assert aggregate([0.0, 0.4], lowest, clip=0.1) == 0.1
+    grid = GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
+    assert aggregate([0.0, 0.4], grid) == pytest.approx(0.2)
+    assert aggregate([0.0, 0.4], grid, clip=0.1) == pytest.approx(0.25)
+
+
+def test_what_is_clipped_is_counted_once_a_call_over_all_blocks_without_those_who_do_not_count() -> None:
+    table = np.full((CELLS_AT_ONCE, 2), 0.5)
+    table[[5, -1]] = 0, np.nan
+    with pytest.warns(ClippedWarning, match=rf"^2 of {table.size - 2:,} reports were brought") as caught:
+        aggregate(table)
+    assert len(caught) == 1
+    with pytest.warns(ClippedWarning, match=r"^1 of 3 reports was brought"):
+        aggregate([0.0, 1.0, 0.5], weights=[1, 0, 1])
+
+
+# ------------------------------------------------------------------------------------------------------------ data frames
+
+
+def test_a_frame_keeps_its_index() -> None:
+    frame = pd.DataFrame({"ann": [0.7, np.nan], "bob": [0.6, 0.2]}, index=pd.Index(["rain", "snow"], name="question"))
+    pooled: Any = aggregate(frame)
+    assert isinstance(pooled, pd.Series)
+    assert pooled.index.equals(frame.index)
+    assert (pooled.index.name, pooled.name) == ("question", "forecast")
+    assert pooled.tolist() == [aggregate([0.7, 0.6]), 0.2]
+    assert frame.assign(pooled=pooled)["pooled"].tolist() == pooled.tolist()
+    nobody: Any = aggregate(frame.iloc[:0])
+    assert isinstance(nobody, pd.Series)
+    assert nobody.empty
+    assert isinstance(aggregate(frame.loc["rain"]), float)  # one question
+
+
+def test_other_frames_and_arrays_give_an_array() -> None:
+    frame = pl.DataFrame({"ann": [0.7, 0.3], "bob": [0.6, 0.2]})
+    assert type(aggregate(frame)) is type(aggregate(frame.to_numpy())) is np.ndarray
+    assert np.array_equal(aggregate(frame), aggregate(frame.to_numpy()))
+
+
+# ------------------------------------------------------------------------------------------------------ the range of clip
 
 
 def test_clipped_reports_do_not_contradict() -> None:
@@ -273,7 +348,7 @@ def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
     with pytest.warns(
         ContradictionWarning, match=r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
     ) as caught:
-        forecasts = aggregate(table, rule)
+        forecasts = aggregate(table, rule, clip=0)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert forecasts[1:].tolist() == [0.5, 0.5]
@@ -282,7 +357,7 @@ def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
 
 def test_one_contradictory_question() -> None:
     with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):
-        assert aggregate([0.0, 1.0, 0.9]) == 0.5
+        assert aggregate([0.0, 1.0, 0.9], clip=0) == 0.5
 
 
 # ---------------------------------------------------------------------------------------------------------- callables
@@ -330,4 +405,5 @@ def test_corners_are_silent(name: str) -> None:
     table = [[x, y] for x in corners for y in corners if {x, y} != {0.0, 1.0}]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.all((aggregate(table, name) >= 0) & (aggregate(table, name) <= 1))
+        forecasts = aggregate(table, name, clip=0)
+        assert np.all((forecasts >= 0) & (forecasts <= 1))

@@ -164,6 +164,12 @@ def test_agents_who_know_nothing_make_every_distribution_of_posteriors(agents: i
 
 BOUNDS = [
     ("minimax", 2, (5 * sqrt(5) - 11) / 8, 1e-15),
+    ("robust", 2, (5 * sqrt(5) - 11) / 8, 1e-15),
+    ("robust", 3, 0.0492546741, 1e-9),
+    ("robust", 4, 0.0735601461, 1e-9),
+    ("robust", 5, 0.0928305140, 1e-9),
+    pytest.param("robust", 6, 0.1082353744, 1e-9, marks=pytest.mark.slow),
+    pytest.param("robust", 8, 0.1311468664, 1e-9, marks=pytest.mark.slow),
     ("log-odds", 2, 0.0225986269, 1e-9),
     ("geometric-odds", 2, 0.0228962647, 1e-9),
     pytest.param("neyman-odds", 2, 0.0247954534, 1e-9, marks=pytest.mark.slow),
@@ -775,6 +781,7 @@ def test_phi_is_the_rule(name: str, agents: int) -> None:
     phi = phi_of(rule, agents)
     if phi is None:
         assert name not in {
+            "robust",
             "minimax",
             "geometric-odds",
             "extremized-odds",
@@ -792,6 +799,17 @@ def test_rules_of_another_kind_are_told_so() -> None:
     with pytest.raises(UnsupportedError, match="rule mean is not a function of the sum of the log-odds for 2 agents"):
         next(certify_log_odds(get_rule("mean"), rp.ConditionallyIndependent(2, None, None)))
     assert phi_of(get_rule("minimax"), 4) is None
+
+
+@pytest.mark.parametrize("agents", [1, 2, 4, 7])
+def test_robust_is_written_without_rounding(agents: int) -> None:
+    said = phi_of(get_rule("robust"), agents)
+    assert said is not None
+    phi = read(said)
+    if agents == 1:
+        assert phi == Phi(Fraction(1))
+    else:
+        assert (phi.a, phi.b, phi.k) == (Fraction(1, agents), Fraction(1, 5 * agents), Fraction(2 * agents))
 
 
 def test_the_tube_holds_the_slopes_that_prove_the_bound() -> None:

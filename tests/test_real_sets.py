@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from forecasters import of, said
+from forecasters import of, said, scored_forecasts
+from robustpool.aggregators.rules import RULES
 from robustpool.evaluation.comparison import compare
 from robustpool.evaluation.diagnosis import (
     Confidence,
@@ -16,6 +18,7 @@ from robustpool.evaluation.diagnosis import (
     diagnose,
 )
 from robustpool.evaluation.records import Verdict
+from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
 
 if TYPE_CHECKING:
@@ -63,6 +66,28 @@ def test_real_forecasts_all_of_a_question(name: str) -> None:
     assert (found.sample, found.confidence, found.sharing) == FOUND[name][:3]
     assert FOUND[name][3] in said(comparison)
     assert len(said(comparison).split()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_default_is_nowhere_surely_worse_than_the_mean(name: str) -> None:
+    comparison = compare(real(name), rules=["mean", "robust"], recalibrate="none")
+    assert of(comparison, "robust").verdict is not Verdict.WORSE
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_scored_is_what_aggregate_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [rule if rule != "bordley" else "bordley:prior=0.3" for rule in RULES]
+    table = real(name)
+    with scored_forecasts(monkeypatch) as scored:
+        compare(table, rules=rules, recalibrate="none", draws=100)
+    for rule in rules:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of what is clipped, and of weights that a rule does not take
+            pooled = aggregate_table(DATA / f"{name}.csv", rule)
+        given = dict(zip(pooled.questions, pooled.forecasts.tolist(), strict=True))
+        assert len(scored[rule, "none"]) > 0
+        for question, forecast in scored[rule, "none"].items():
+            assert forecast == pytest.approx(given[question], abs=1e-15), (rule, question)
 
 
 @pytest.mark.parametrize("name", PAIRS)

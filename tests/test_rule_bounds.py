@@ -10,7 +10,7 @@ import robustpool as rp
 from robustpool.aggregators.rules import RULES, WORST_CASES
 
 TABLE = json.loads(WORST_CASES.read_text())
-QUICK = ("minimax", "mean", "geometric-odds", "log-odds", "neyman-odds", "extremized-odds", "product")
+QUICK = ("robust", "minimax", "mean", "geometric-odds", "log-odds", "neyman-odds", "extremized-odds", "product")
 PROVED = [name for name in RULES if TABLE[name] is not None and TABLE[name]["proved"]]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
 CERTAIN_REPORTS_DECIDE = [
+    "robust",
     "minimax",
     "geometric-odds",
     "extremized-odds",
@@ -66,7 +67,7 @@ close = partial(pytest.approx, rel=1e-11, abs=1e-321)
 
 def test_the_catalogue_holds_the_promised_names_in_order() -> None:
     promised = (
-        "minimax mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
+        "robust minimax mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
         "product bordley average-prior arieli-tuned log-odds"
     )
     assert list(RULES) == promised.split()
@@ -118,7 +119,10 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("medain", r"^rule must be one of minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$"),
+        (
+            "medain",
+            r"^rule must be one of robust, minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$",
+        ),
         ("Geometric_Odds", r"it is 'Geometric_Odds', and the closest is 'geometric-odds'\.$"),
         ("", r"it is '', and the closest is '[a-z-]+'\.$"),
         ("mean:d=2", r"^rule mean has no parameter 'd'; it takes none\.$"),
@@ -238,10 +242,12 @@ def test_one_agent_is_taken_at_her_word(name: str, x: float) -> None:
     assert forecast(name, [x]) == close(x)
 
 
+@pytest.mark.parametrize("name", ["robust", "minimax"])
 @law
 @given(x=corner)
-def test_minimax_gives_one_report_back_to_the_last_digit(x: float) -> None:
-    assert forecast("minimax", [x]) == x
+def test_one_report_comes_back_to_the_last_digit(name: str, x: float) -> None:
+    assert forecast(name, [x]) == x
+    assert forecast(name, [math.nan, x, math.nan]) == x
 
 
 @pytest.mark.parametrize("name", TRANSFORM_ONE_REPORT)
@@ -524,6 +530,51 @@ def test_neyman_factors() -> None:
     assert forecast("neyman-odds", [0.7, 0.6]) == close(o / (1 + o))
 
 
+# -------------------------------------------------------------------------------------------------------------- robust
+
+
+@law
+@given(st.lists(st.tuples(st.floats(-8, 8), st.floats(0.1, 10)), min_size=2, max_size=9))
+def test_robust_is_its_formula(log_odds_and_weights: list[tuple[float, float]]) -> None:
+    log_odds, weights = zip(*log_odds_and_weights, strict=True)
+    mean = statistics.fmean(log_odds, weights)
+    z = mean * (1 + (2 * sigma(mean) - 1) ** 2 / 5)
+    said = float(get_rule("robust")([[sigma(x) for x in log_odds]], [weights])[0])
+    assert said == pytest.approx(sigma(z), rel=1e-9)
+
+
+@law
+@given(x=corner, y=corner)
+def test_robust_of_two_is_minimax(x: float, y: float) -> None:
+    assert forecast("robust", [x, y]) == pytest.approx(forecast("minimax", [x, y]), rel=1e-12, abs=1e-320)
+
+
+@law
+@given(x=report, n=st.integers(2, 40))
+def test_robust_pushes_unanimous_reports_out_by_up_to_a_fifth(x: float, n: int) -> None:
+    z, said = math.log(x / (1 - x)), forecast("robust", [x] * n)
+    assert min(sigma(z), sigma(1.2 * z)) * (1 - 1e-9) <= said <= max(sigma(z), sigma(1.2 * z)) * (1 + 1e-9)
+    assert said == close(forecast("robust", [x] * 2))
+
+
+def test_five_who_say_0_9() -> None:
+    assert forecast("robust", [0.9] * 5) == pytest.approx(0.9226, abs=5e-5)
+
+
+@law
+@given(reports=some_reports, step=st.floats(-1e-6, 1e-6))
+def test_robust_does_not_jump(reports: list[float], step: float) -> None:
+    """Its log-odds change by at most 1.3 times what the mean log-odds do: 1 + t^2/5 + (L/5) t (1 - t^2) < 1.3, t = tanh(L/2)."""
+    moved = [min(max(x + step, 1e-4), 1 - 1e-4) for x in reports]
+    mean_shift = statistics.fmean(abs(logit(x) - logit(y)) for x, y in zip(reports, moved, strict=True))
+    shift = abs(logit(forecast("robust", reports)) - logit(forecast("robust", moved)))
+    assert shift <= 1.3 * mean_shift + 1e-9
+
+
+def logit(x: float) -> float:
+    return math.log(x / (1 - x))
+
+
 # ------------------------------------------------------------------------------------------------------------- minimax
 
 
@@ -591,7 +642,7 @@ def envelope(at: float, x: FloatArray, y: FloatArray) -> float:
     return float(np.max(y_1 + (y_2 - y_1) * (at - x_1) / (x_2 - x_1)))
 
 
-@pytest.mark.parametrize("name", ["minimax", "minimax:b=0.08", "minimax:b=0.89"])
+@pytest.mark.parametrize("name", ["robust", "minimax", "minimax:b=0.08", "minimax:b=0.89"])
 def test_minimax_of_two_attains_the_lower_bound(name: str) -> None:
     found = worst_case_of_a_function_of_the_log_odds(name, n=2)
     assert LOWER_BOUND - 1e-5 < found < LOWER_BOUND + 1e-9
@@ -608,7 +659,7 @@ def test_scaled_log_odds_come_close() -> None:
     assert found > LOWER_BOUND + 5e-5
 
 
-@pytest.mark.parametrize("name", ["minimax", "average-prior", "geometric-odds", "log-odds"])
+@pytest.mark.parametrize("name", ["robust", "minimax", "average-prior", "geometric-odds", "log-odds"])
 def test_no_symmetric_rule_beats_the_lower_bound(name: str) -> None:
     """Both agents report 0 or 1/2, at the prior mu = (3 - sqrt 5)/4: who says 1/2 at (1/2, 1/2) has the regret V there."""
     mu = (3 - math.sqrt(5)) / 4

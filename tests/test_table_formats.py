@@ -247,6 +247,18 @@ def test_bookmakers(tmp_path: Path) -> None:
     assert (home_wins.format.name, home_wins.forecasters) == ("robustpool", ("ann", "bob"))
 
 
+def test_odds_of_bookmakers_become_distributions(tmp_path: Path) -> None:
+    (tmp_path / "E0.csv").write_text(MATCHES)
+    table = read_forecasts(tmp_path / "E0.csv")
+    assert table.questions == ["13/08/2022 | Arsenal | Leicester", "13/08/2022 | Villa | Everton"]
+    inverse = 1 / np.array([[1.36, 5, 8], [1.4, 4.8, 7.5], [1.9, 3.5, 4]])
+    np.testing.assert_allclose(table.probability, inverse / inverse.sum(axis=1, keepdims=True), rtol=1e-14)
+    assert table.outcome.tolist() == [0, 0]  # the first option came true
+    assert (table.rejected.total, table.tally.missing) == (0, 3)
+    pooled = aggregate_table(tmp_path / "E0.csv", "mean")
+    np.testing.assert_allclose(np.nansum(pooled.forecasts, axis=1), 1, rtol=1e-14)
+
+
 def test_bookmakers_of_any_kind(tmp_path: Path) -> None:
     text = MATCHES.replace("HomeTeam", "Home").replace("AwayTeam", "Away").replace("FTR", "Res")
     columns = {"question_id": "Date,Home,Away", "outcome": "Res"}

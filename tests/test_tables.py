@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from forecasters import Answers, as_answers
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.errors import InputError
-from robustpool.forecasts import ContradictionWarning, aggregate
+from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 from robustpool.tables import answers as all_answers
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
@@ -108,7 +108,7 @@ def test_the_same_table_from_everything(table: Answers, rng: random.Random) -> N
         shuffled = list(table.items())
         rng.shuffle(shuffled)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ContradictionWarning)
+            warnings.simplefilter("ignore", ClippedWarning)
             straight = by_question(aggregate_table(_saved(long_frame(table), Path(folder) / "a.csv")))
             mixed = by_question(aggregate_table(_saved(long_frame(dict(shuffled)), Path(folder) / "b.csv")))
     assert straight.keys() == mixed.keys()
@@ -141,10 +141,10 @@ def many(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("room", [1, 700])
 def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RowsLeftOutWarning):
-        whole = aggregate_table(many, half_life=10)
+        whole = aggregate_table(many, clip=0, half_life=10)
     monkeypatch.setattr(all_answers, "ROOM", room)
     with pytest.warns(RowsLeftOutWarning):
-        parted = aggregate_table(many, half_life=10)
+        parted = aggregate_table(many, clip=0, half_life=10)
     np.testing.assert_array_equal(parted.forecasts, whole.forecasts)
     np.testing.assert_array_equal(parted.answers, whole.answers)
     np.testing.assert_array_equal(parted.outcome, whole.outcome)
@@ -458,14 +458,30 @@ def test_one_forecast_a_question_in_the_library_of_the_frame(wide: pd.DataFrame)
         with pytest.warns(
             ContradictionWarning, match=r"is 0\.5; question y has both \(1 of 3 questions\)\.$"
         ) as caught:
-            pooled: Any = aggregate_table(frame)
+            pooled: Any = aggregate_table(frame, clip=0)
         assert [str(each.filename) for each in caught] == [__file__]
         assert type(pooled) is type(frame)
         rows = pooled if isinstance(pooled, pd.DataFrame) else pooled.to_pandas()
         assert list(rows) == ["question_id", "forecast", "forecasters", "outcome"]
         assert rows["forecast"].tolist() == [aggregate([0.7, 0.6]), 0.5, 0.2]
         assert rows["forecasters"].tolist() == [2, 2, 1]
-    assert aggregate_table(wide, "mean", clip=0.1)["forecast"].tolist()[1] == pytest.approx(0.5)
+    with pytest.warns(ContradictionWarning):
+        assert aggregate_table(wide, "mean", clip=0.1)["forecast"].tolist()[1] == 0.5
+
+
+def test_a_table_is_clipped_as_single_questions_are(wide: pd.DataFrame) -> None:
+    table = read_forecasts(wide)
+    with pytest.warns(
+        ClippedWarning, match=r"^2 of 5 answers were brought into \[0\.01, 0\.99\]; clip=0 takes them at their word\.$"
+    ) as caught:
+        pooled = aggregate_table(table)
+    assert [str(each.filename) for each in caught] == [__file__]
+    assert pooled.clipped == 2
+    assert pooled.forecasts.tolist() == [aggregate([0.7, 0.6]), aggregate([0.01, 0.99]), 0.2]
+    assert aggregate_table(table, clip=0.01).clipped == 2  # who asks for it is not warned
+    assert aggregate_table(table, clip=0.25).clipped == 3
+    with pytest.warns(ContradictionWarning):
+        assert aggregate_table(table, "mean", clip=0.25).clipped == 0
 
 
 def test_a_design_answers_the_questions_that_it_is_made_for(wide: pd.DataFrame) -> None:

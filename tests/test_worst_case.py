@@ -22,9 +22,20 @@ PUBLISHED = [
     ("arieli-tuned", 2, 0.0250, 4, "[Guo2024, Table 1]"),
     ("log-odds", 2, 0.022599, 6, "[arXiv2604.24517]"),
     ("minimax", 2, (5 * np.sqrt(5) - 11) / 8, 10, "[Arieli2018], the lower bound that the rule attains"),
+    ("robust", 2, (5 * np.sqrt(5) - 11) / 8, 10, "the same rule as minimax"),
     ("mean", 3, 1 / 9, 6, "(n-1)^2/(4 n^2), one agent knows the state"),
     ("mean", 4, 9 / 64, 6, "the same"),
     ("minimax", 4, 0.059023877, 9, "the lower bound for four agents, docs/derivations/lower-bound; found, not proved"),
+    ("robust", 3, 0.049254674, 9, "proved: test_log_odds_certificates"),
+    ("robust", 4, 0.073560146, 9, "proved"),
+    ("robust", 5, 0.092830514, 9, "proved"),
+    pytest.param("robust", 6, 0.108235374, 9, "proved", marks=pytest.mark.slow),
+    pytest.param("robust", 8, 0.131146866, 9, "proved", marks=pytest.mark.slow),
+    ("geometric-odds", 3, 0.05157, 5, "geometric-odds is worse than robust for each number of agents"),
+    ("geometric-odds", 4, 0.07536, 5, "the same"),
+    ("geometric-odds", 5, 0.09420, 5, "the same"),
+    pytest.param("geometric-odds", 6, 0.10929, 5, "the same", marks=pytest.mark.slow),
+    pytest.param("geometric-odds", 8, 0.13181, 5, "the same", marks=pytest.mark.slow),
 ]
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .evaluation.records import Comparison as Comparison
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
+    from .forecasts import ClippedWarning as ClippedWarning
     from .forecasts import ContradictionWarning as ContradictionWarning
     from .forecasts import aggregate as aggregate
     from .game.losses import ConvexLoss as ConvexLoss
@@ -84,7 +85,7 @@ _HOMES = {
     "evaluation.recalibration": ("recalibrate",),
     "evaluation.records": ("Comparison",),
     "explanation": ("Explanation", "explain"),
-    "forecasts": ("ContradictionWarning", "aggregate"),
+    "forecasts": ("ClippedWarning", "ContradictionWarning", "aggregate"),
     "game.losses": ("ConvexLoss",),
     "game.regret": ("regret", "regrets"),
     "game.weakness": ("weakness",),

@@ -1,29 +1,55 @@
-"""Combine what people bring: probabilities in, forecasts out."""
+"""Combine what people bring: probabilities in, forecasts out.
+
+In practice nobody is certain: a 0 or a 1 is mostly a rounded number, and in most rules it would decide the forecast alone.
+Such rules see reports in [0.01, 0.99] by default. `clip_for` says which aggregator sees what, for everything that applies one
+to people's forecasts: `aggregate`, `aggregate_table`, `compare`, `explain` and the estimators. The theory side (`get_rule`,
+regret, worst case, certificates) never clips.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import checks
 from .aggregators.design import AnyAggregator, Design, as_aggregator
+from .aggregators.distribution_checks import check_distributions
+from .aggregators.distributions import DistributionRule, combine_distributions, distribution_rule
 from .aggregators.grid import GridAggregator
 from .aggregators.rows import FloatArray, answers, blocks, contradictory
 from .aggregators.rules import Rule
 from .errors import InputError
+from .wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+CLIP = 0.01
+"""Rules in which a certain report decides see reports in [0.01, 0.99], where nothing else is asked for."""
+
+
 class ContradictionWarning(UserWarning):
     """One agent is certain that the answer is no, another that it is yes."""
+
+
+class ClippedWarning(UserWarning):
+    """Reports were brought into [0.01, 0.99], which nobody asked for."""
+
+
+class Combined(NamedTuple):
+    """What an aggregator says of some rows."""
+
+    forecasts: FloatArray  # (m,)
+    at_odds: list[int]  # rows with both a 0 and a 1, of which a rule says 0.5
+    clipped: int  # reports that were brought into [clip, 1 - clip]
 
 
 @overload
@@ -36,7 +62,7 @@ def aggregate(
 ) -> float: ...
 @overload
 def aggregate(
-    probabilities: Sequence[Sequence[float]],
+    probabilities: Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]],
     rule: AnyAggregator = ...,
     *,
     clip: float | None = ...,
@@ -52,7 +78,7 @@ def aggregate(
 ) -> float | FloatArray: ...
 def aggregate(
     probabilities: npt.ArrayLike,
-    rule: AnyAggregator = "minimax",
+    rule: AnyAggregator = "robust",
     *,
     clip: float | None = None,
     weights: npt.ArrayLike | None = None,
@@ -62,13 +88,16 @@ def aggregate(
     Parameters
     ----------
     probabilities
-        One question: a sequence of numbers, one for each agent. Many: an array of shape (questions, agents).
-        NaN or None: the agent did not answer.
+        One question: a sequence of numbers, one for each agent. Many: an array of shape (questions, agents), or a data
+        frame with a column for each agent. Questions with more than two outcomes: an array of shape (questions, agents,
+        options), in which each agent's numbers sum to 1. NaN or None: the agent did not answer.
     rule
         The name of a rule (see `robustpool.aggregators.rules.RULES`), a design file (``*.json`` or a path), or any
         callable from reports (m, n) to forecasts (m,).
     clip
-        Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
+        Bring the probabilities into [clip, 1 - clip] first. By default 0.01 for rules in which a certain report decides;
+        0 takes certain reports at their word. Averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`,
+        `beta-pool`) are never clipped; a design or a callable only if you ask for it.
     weights
         How much each agent counts, in the shape of the probabilities or one number for each agent. Only their ratios within
         a question matter, among those who answered; 0 is the same as no answer. For rules with a formula in sums or means;
@@ -76,9 +105,10 @@ def aggregate(
 
     Returns
     -------
-    A float for one question, an array of shape (questions,) for many. A question without answers gives NaN.
-    A question with both a 0 and a 1 contradicts itself: it gives 0.5, and one `ContradictionWarning` counts them all. Only to
-    averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`, `beta-pool`) are these numbers like others.
+    A float for one question, an array of shape (questions,) for many; for a data frame of pandas a Series with its index.
+    Questions with options have forecasts of shape (questions, options). A question without answers gives NaN. If reports were clipped by default, one `ClippedWarning` counts them. With
+    ``clip=0`` a question with both a 0 and a 1 contradicts itself: it gives 0.5, and one `ContradictionWarning` counts them all.
+    Only to averages of probabilities are these numbers like others.
 
     Raises
     ------
@@ -90,16 +120,21 @@ def aggregate(
     --------
     >>> round(aggregate([0.7, 0.7], rule="product"), 4)
     0.8448
-    >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]).round(4)
+    >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]], clip=0).round(4)
     array([0.8781, 0.    , 0.6   ])
     """
     values = _probabilities(probabilities)
+    if values.ndim == 3:
+        return _distributions(values, rule, clip, weights)
     if len(values) == 0:
-        return np.zeros(0)
-    forecasts, at_odds = combine(values, as_aggregator(rule), clip, weights)
-    if at_odds:
-        warnings.warn(_contradictions(at_odds, len(forecasts)), ContradictionWarning, stacklevel=2)
-    return float(forecasts[0]) if values.ndim == 1 else forecasts
+        return _like(probabilities, np.zeros(0))
+    combined = combine(values, as_aggregator(rule), clip, weights)
+    if combined.clipped and clip is None:
+        answered = int(np.count_nonzero(~np.isnan(values)))
+        warnings.warn(clipped_words(combined.clipped, answered, "clip=0"), ClippedWarning, stacklevel=2)
+    if combined.at_odds:
+        warnings.warn(_contradictions(combined.at_odds, len(combined.forecasts)), ContradictionWarning, stacklevel=2)
+    return float(combined.forecasts[0]) if values.ndim == 1 else _like(probabilities, combined.forecasts)
 
 
 def combine(
@@ -107,20 +142,82 @@ def combine(
     aggregator: Callable[[Any], Any],
     clip: float | None = None,
     weights: npt.ArrayLike | None = None,
-) -> tuple[FloatArray, list[int]]:
-    """What an aggregator says of each row, and the rows on which a rule says 0.5 as they contradict themselves.
+) -> Combined:
+    """What an aggregator says of each row, for those who warn in words of their own.
 
-    For those who warn in words of their own.
-
-    >>> combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"))[1]
-    [0]
+    >>> said = combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"), clip=0)
+    >>> said.at_odds, said.clipped
+    ([0], 0)
     """
-    low = low_end(clip)
+    low = clip_for(aggregator, clip)
     if isinstance(aggregator, Rule):
         return _by_rule(aggregator, values, low, weights)
     if weights is not None:
         raise InputError("weights go with the rules that take them; a design or a callable takes none.")
-    return _by_function(aggregator, values, low), []
+    return Combined(_by_function(aggregator, values, low), [], outside(values, low))
+
+
+# ----------------------------------------------------------------------------------------------------------- clipping
+
+
+def clip_for(aggregator: Callable[[Any], Any] | DistributionRule, clip: float | None) -> float:
+    """The lower end of the interval [low, 1 - low] in which an aggregator sees reports: here only this is decided.
+
+    Averages of probabilities are never clipped, since 0 and 1 are numbers like others to them. Every other rule is clipped
+    by ``clip``, if that is None at 0.01. A design or a function of one's own is clipped if ``clip`` says so.
+
+    >>> [clip_for(as_aggregator(name), None) for name in ("robust", "mean")]
+    [0.01, 0.0]
+    >>> [clip_for(as_aggregator(name), 0.05) for name in ("robust", "mean")]
+    [0.05, 0.0]
+    """
+    low = low_end(clip)
+    if not isinstance(aggregator, Rule | DistributionRule):
+        return low
+    if aggregator.averages:
+        return 0.0
+    return CLIP if clip is None else low
+
+
+def outside(values: FloatArray, low: float) -> int:
+    """How many reports lie strictly outside [low, 1 - low], and so are clipped.
+
+    >>> outside(np.array([0.0, 0.01, 0.5, 0.995, np.nan]), 0.01)
+    2
+    """
+    return int(np.count_nonzero((values < low) | (values > 1 - low))) if low else 0
+
+
+def clipped_words(clipped: int, of: int, remedy: str, what: str = "report") -> str:
+    """What was done to reports by default, and how to have them taken at their word.
+
+    >>> clipped_words(1, 2, "--clip 0")
+    '1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.'
+    """
+    return f"{brought(clipped, of, what)}; {remedy} takes them at their word."
+
+
+def raised_words(clipped: int, of: int, remedy: str = "clip=0", clip: float = CLIP) -> str:
+    """The same of answers that are distributions over options.
+
+    >>> raised_words(3, 40)
+    '3 of 40 answers were raised to at least 0.01 for each option; clip=0 takes them at their word.'
+    """
+    was = "was" if clipped == 1 else "were"
+    return (
+        f"{clipped:,} of {counted(of, 'answer')} {was} raised to at least {clip:g} for each option; {remedy} takes them at "
+        "their word."
+    )
+
+
+def brought(clipped: int, of: int, what: str, clip: float = CLIP) -> str:
+    """How many reports were brought inside.
+
+    >>> brought(3, 40, "answer")
+    '3 of 40 answers were brought into [0.01, 0.99]'
+    """
+    was = "was" if clipped == 1 else "were"
+    return f"{clipped:,} of {counted(of, what)} {was} brought into [{clip:g}, {1 - clip:g}]"
 
 
 # ------------------------------------------------------------------------------------------------------ what comes in
@@ -129,9 +226,10 @@ def combine(
 def _probabilities(probabilities: Any) -> FloatArray:
     """Check that these are numbers, in one row or in a table."""
     entries = _entries(probabilities)
-    if entries.ndim not in (1, 2):
+    if entries.ndim not in (1, 2, 3):
         raise InputError(
-            f"probabilities must have the shape (agents,) or (questions, agents); the shape is {entries.shape}."
+            "probabilities must have the shape (agents,), (questions, agents) or (questions, agents, options); "
+            f"the shape is {entries.shape}."
         )
     if entries.shape[-1] == 0:
         raise InputError(f"probabilities must hold at least one number; the shape is {entries.shape}.")
@@ -174,7 +272,7 @@ def _out_of_range(values: FloatArray) -> npt.NDArray[np.bool_]:
 
 
 def low_end(clip: float | None) -> float:
-    """The lower end of the interval into which reports are brought; None is 0."""
+    """Check a clip that somebody gave; None is 0."""
     if clip is None:
         return 0.0
     low = checks.number("clip", clip)
@@ -200,21 +298,20 @@ def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 # -------------------------------------------------------------------------------------------------------- in between
 
 
-def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> tuple[FloatArray, list[int]]:
+def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> Combined:
     """What a rule says, in blocks that stay in the cache."""
     reports = np.atleast_2d(values)
     by_agent = None if weights is None else _by_agent(weights, reports.shape)
     forecasts = np.empty(len(reports))
     at_odds: list[int] = []
+    clipped = 0
     for block in blocks(reports):
         part = reports[block]
         _check_range(values, part)
+        part = part if by_agent is None else np.where(by_agent[block] > 0, part, np.nan)
+        clipped += outside(part, low)
         part = np.clip(part, low, 1 - low) if low else part
-        if by_agent is None:
-            said = rule(part)
-        else:
-            part = np.where(by_agent[block] > 0, part, np.nan)
-            said = rule(part, by_agent[block])
+        said = rule(part) if by_agent is None else rule(part, by_agent[block])
         forecasts[block] = said
         undecided = np.flatnonzero(said == 0.5)  # what a rule says of a contradiction
         if undecided.size:
@@ -222,7 +319,7 @@ def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike 
             if rule.averages:  # of two it says so as well; among more 0 and 1 are numbers like others
                 odd &= answers(part[undecided]) == 2
             at_odds += (block.start + undecided[odd]).tolist()
-    return forecasts, at_odds
+    return Combined(forecasts, at_odds, clipped)
 
 
 def _by_function(aggregator: Callable[[Any], Any], values: FloatArray, low: float) -> FloatArray:
@@ -239,6 +336,14 @@ def _by_function(aggregator: Callable[[Any], Any], values: FloatArray, low: floa
 
 
 # ------------------------------------------------------------------------------------------------------ what goes out
+
+
+def _like(given: Any, forecasts: FloatArray) -> Any:
+    """The forecasts as a Series with its index, if a data frame of pandas was given."""
+    pandas = sys.modules.get("pandas")  # who has a frame has imported it
+    if pandas is None or not isinstance(given, pandas.DataFrame):
+        return forecasts
+    return pandas.Series(forecasts, index=given.index, name="forecast")
 
 
 def _forecasts(answer: npt.ArrayLike, usual: npt.NDArray[np.bool_]) -> FloatArray:
@@ -258,8 +363,33 @@ def _forecasts(answer: npt.ArrayLike, usual: npt.NDArray[np.bool_]) -> FloatArra
 def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], what: str) -> str:
     """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412 are none)``."""
     where = np.argwhere(wrong)[0].tolist()
-    place = f"row {where[0]}, column {where[1]}" if wrong.ndim == 2 else f"entry {where[0]}"
+    names = {1: ("entry",), 2: ("row", "column"), 3: ("row", "agent", "option")}[wrong.ndim]
+    place = ", ".join(f"{name} {at}" for name, at in zip(names, where, strict=True))
     return f"{place} is {entries.item(*where)!r} ({wrong.sum()} of {wrong.size} {what})"
+
+
+# ------------------------------------------------------------------------------------------- more than two outcomes
+
+
+def _distributions(
+    values: FloatArray, rule: AnyAggregator, clip: float | None, weights: npt.ArrayLike | None
+) -> FloatArray:
+    """What a rule says of questions with options, (questions, agents, options) -> (questions, options), with a warning."""
+    reports = check_distributions(values)
+    chosen = distribution_rule(rule)
+    by_agent = None if weights is None else _by_agent(weights, values.shape[:2])
+    forecasts, at_odds, clipped = combine_distributions(reports, chosen, clip_for(chosen, clip), by_agent)
+    if clipped and clip is None:
+        answered = int(np.count_nonzero(~np.isnan(reports[:, :, 0])))
+        warnings.warn(raised_words(clipped, answered), ClippedWarning, stacklevel=3)
+    if at_odds:
+        warnings.warn(
+            "somebody rules out each of the options, so that all of them get the same forecast; "
+            f"row {at_odds[0]} is such a contradiction ({len(at_odds)} of {len(forecasts)} rows).",
+            ContradictionWarning,
+            stacklevel=3,
+        )
+    return forecasts
 
 
 def _contradictions(at_odds: list[int], rows: int) -> str:

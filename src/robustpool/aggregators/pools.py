@@ -138,6 +138,18 @@ def scaled_log_odds(rows: Rows, alpha: float) -> FloatArray:
     return sigma(alpha * log_odds(rows))
 
 
+def robust(rows: Rows) -> FloatArray:
+    """logit f = L (1 + (2p - 1)^2 / 5), with L = s / n the mean log-odds and p = sigma(L), so that 2p - 1 = tanh(L/2).
+
+    The geometric mean of the odds, pushed out by up to a fifth of L where it is far out already. It rises with every report,
+    never jumps, and f(1 - x) = 1 - f(x). Unanimous reports are pushed out as well: five times 0.9 gives 0.922. A single report
+    is kept as it is. For two it is `minimax` with b = 1/10, whose worst case no rule undercuts.
+    """
+    mean_log_odds = log_odds(rows) / rows.n
+    pushed = sigma(mean_log_odds * (1 + np.tanh(mean_log_odds / 2) ** 2 / 5))
+    return np.where(rows.n == 1, mean(rows), pushed) if (rows.n == 1).any() else pushed
+
+
 # --------------------------------------------------------------------- conditionally independent agents, given a prior
 
 

@@ -146,6 +146,11 @@ def _positive(default: float) -> Parameter:
 
 
 RULES: Mapping[str, Definition] = {
+    "robust": Definition(
+        pools.robust,
+        "n = 1: f = x; n > 1: logit f = L (1 + (2p - 1)^2/5), L = s/n, p = sigma(L)",
+        "robustpool: for n = 2 it is minimax, proved to attain the lower bound of [Arieli2018]",
+    ),
     "minimax": Definition(
         pools.minimax,
         "n = 1: f = x; n = 2: logit f = s (1/2 + b tanh(s/4)^2); n = 3: logit f = s (0.29383 + 0.2 tanh(s/3)^2); "

@@ -64,11 +64,18 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     >>> phi_of(get_rule("mean"), 2)
     """
     stem, given = rule.name.partition(":")[0], rule.parameters
-    if agents == 1 and stem in ("minimax", "mean", "median", "trimmed-mean"):
+    if agents == 1 and stem in ("robust", "minimax", "mean", "median", "trimmed-mean"):
         return _linear(Fraction(1))  # f = x
     if stem == "minimax":
         forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
+    if stem == "robust":  # tanh(L/2) with L = s/n
+        return {
+            "form": "tanh",
+            "a": _exact(Fraction(1, agents)),
+            "b": _exact(Fraction(1, 5 * agents)),
+            "k": 2.0 * agents,
+        }
     if stem == "bordley":
         return _linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
     factors: dict[str, Callable[[], Fraction]] = {
@@ -82,8 +89,12 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
 
 
 def _linear(alpha: Fraction, shift: float = 0.0) -> dict[str, Any]:
-    exact = float(alpha) if Fraction(float(alpha)) == alpha else str(alpha)
-    return {"form": "linear", "alpha": exact, "shift": shift}
+    return {"form": "linear", "alpha": _exact(alpha), "shift": shift}
+
+
+def _exact(value: Fraction) -> float | str:
+    """A number as a certificate holds it: a double if it is one, else p/q."""
+    return float(value) if Fraction(float(value)) == value else str(value)
 
 
 # ------------------------------------------------------------------------------------------------------- the certificate

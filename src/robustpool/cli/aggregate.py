@@ -30,16 +30,20 @@ def aggregate(
     reports: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The forecasters' probabilities, such as 0.7 0.6, or one file; - is standard input.",
+            help="The forecasters' probabilities, such as 0.7 0.6 or 70% 60%, or one file; - is standard input.",
             show_default=False,
         ),
     ] = None,
     rule: Annotated[
         str, typer.Option("--rule", "-r", help="A rule (see `robustpool rules`) or a design file.")
-    ] = "minimax",
+    ] = "robust",
     clip: Annotated[
         float | None,
-        typer.Option(help="Bring probabilities into [CLIP, 1 - CLIP] first; with --recalibrate by default 0.01."),
+        typer.Option(
+            help="Bring probabilities into [CLIP, 1 - CLIP] first, for rules in which a certain one decides; 0 takes them at "
+            "their word.",
+            show_default="0.01",
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say why: other rules, the base rate, and what is assumed.")
@@ -97,7 +101,7 @@ def aggregate(
 ) -> None:
     """Combine probabilities for one event into one, or a table of them into one for each question.
 
-    Fractions such as 1/3 are numbers too. For a design whose reports are vectors (more than two states, or higher-order
+    Percentages such as 70% and fractions such as 1/3 are numbers too. For a design whose reports are vectors (more than two states, or higher-order
     reports) write each with commas; for a design on decisions, the name of the state.
 
     --explain adds a reason to repeat to others: what the other rules say, at which base rate somebody who knows it would
@@ -112,7 +116,7 @@ def aggregate(
     \b
     Examples:
       robustpool aggregate 0.7 0.6
-      robustpool aggregate 0.7 0.6 --explain
+      robustpool aggregate 70% 60% --explain
       robustpool aggregate 0.7 0.6 --explain --prior-range 0.05 0.2
       robustpool aggregate 0.7 0.6 0.8 --rule extremized-odds:d=1.5
       robustpool aggregate 0.5 0.5 --rule weather.json

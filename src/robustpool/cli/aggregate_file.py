@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from ..errors import InputError
 from ..wording import counted
-from .pooling import NUMERALS, warnings_on_standard_error
+from .pooling import NUMERALS, say_clipping, warnings_on_standard_error
 from .progress import share_bar
 from .render import show
 from .tables import TableOptions, rejected_data, tell
@@ -68,6 +69,7 @@ def pooled_file(
 ) -> tuple[dict[str, Any], list[str]]:
     """Combine a file, write the result or return it as lines; what was left out goes to standard error."""
     from ..files import check_writable
+    from ..forecasts import ClippedWarning
     from ..tables.pooled import suffix_of
     from ..tables.rejecting import RowsLeftOutWarning
 
@@ -80,7 +82,7 @@ def pooled_file(
             raise InputError(f"--out must be another file than the input; both are {file!r}.")
         suffix_of(options.out)
         check_writable(options.out)
-    with options.writing_rejects(), warnings_on_standard_error(RowsLeftOutWarning), share_bar() as bar:
+    with options.writing_rejects(), warnings_on_standard_error(RowsLeftOutWarning, ClippedWarning), share_bar() as bar:
         how["progress"] = lambda done, size: bar(f"reading {Path(file).name}", done / max(size, 1))
         pooled = _pooled(file, rule, clip, options, how)
     options.write_rejects(pooled.rejected)
@@ -89,6 +91,11 @@ def pooled_file(
         if as_json:
             show(data | {"output": None}, [], as_json=True)
         raise typer.Exit(1)
+    answers = int(pooled.answers.sum())
+    if options.recalibrate is None:
+        say_clipping(rule, clip, pooled.clipped, answers, "answer")
+    elif pooled.clipped and clip is None:
+        print(f"robustpool: {clipped_first(pooled.clipped, answers)}", file=sys.stderr)  # noqa: T201
     if options.out is not None:
         pooled.write(options.out)
         return data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"]
@@ -105,18 +112,26 @@ def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how:
         pooled: PooledTable = aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
         return pooled
     from ..checks import choice
-    from ..evaluation.calibration import CLIP
     from ..evaluation.recalibration import METHODS, recalibrate
+    from ..forecasts import CLIP, outside
 
     choice("--recalibrate", options.recalibrate, METHODS)
-    table = recalibrate(
-        read_forecasts(file, **how),
-        options.recalibrate,
-        per_forecaster=options.per_forecaster,
-        clip=CLIP if clip is None else clip,  # before the fit; afterwards nobody is certain
-    )
-    recalibrated: PooledTable = aggregate_table(table, rule, half_life=options.half_life)
-    return recalibrated
+    low = CLIP if clip is None else clip  # before the fit, for every rule; what comes out is not clipped again
+    answers = read_forecasts(file, **how)
+    table = recalibrate(answers, options.recalibrate, per_forecaster=options.per_forecaster, clip=low)
+    recalibrated: PooledTable = aggregate_table(table, rule, clip=0.0, half_life=options.half_life)
+    return replace(recalibrated, clipped=outside(answers.probability, low))
+
+
+def clipped_first(clipped: int, of: int) -> str:
+    """What recalibration does to certain answers, which have no log-odds.
+
+    >>> clipped_first(1, 40)
+    '1 of 40 answers was brought into [0.01, 0.99] before the answers were recalibrated.'
+    """
+    from ..forecasts import brought
+
+    return f"{brought(clipped, of, 'answer')} before the answers were recalibrated."
 
 
 def _data(pooled: PooledTable, rule: str, options: FileOptions) -> dict[str, Any]:
@@ -134,9 +149,10 @@ def _data(pooled: PooledTable, rule: str, options: FileOptions) -> dict[str, Any
         "rejected": rejected_data(pooled.rejected),
         "outcomes_not_used": rejected_data(tally.outcomes),
         **tally.aside,
+        "clipped": pooled.clipped,
         "contradictions": pooled.contradictions,
         "unfit": pooled.unfit,
-        "without_forecast": int(np.isnan(pooled.forecasts).sum()),
+        "without_forecast": int(np.isnan(pooled.forecasts if pooled.options is None else pooled.forecasts[:, 0]).sum()),
     }
 
 

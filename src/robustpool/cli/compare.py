@@ -33,8 +33,14 @@ def compare(
         str, typer.Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")
     ],
     clip: Annotated[
-        float, typer.Option(min=0, max=0.49, help="Log-odds rules see probabilities in [CLIP, 1 - CLIP].")
-    ] = 0.01,
+        float | None,
+        typer.Option(
+            min=0,
+            max=0.49,
+            help="Rules in which a certain answer decides see probabilities in [CLIP, 1 - CLIP], as in aggregate.",
+            show_default="0.01",
+        ),
+    ] = None,
     pairs: Annotated[
         int | None,
         typer.Option(min=1, metavar="K", help="Score up to K random pairs a question.", show_default="all answers"),
@@ -88,7 +94,7 @@ def compare(
     Examples:
       robustpool compare forecasts.csv
       robustpool compare forecasts.csv --report forecasts.html
-      robustpool compare forecasts.csv --pairs 2000 --rule mean --rule minimax
+      robustpool compare forecasts.csv --pairs 2000 --rule mean --rule robust
       robustpool compare forecasts.csv --column probability=p --column outcome=resolution --percent
       robustpool compare forecasts.csv --cluster topic --recalibrate platt --json
       robustpool compare matches.csv --odds decimal --options H,D,A --column question_id=Date,Home,Away --rejects bad.csv

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from math import isinf
+from math import isinf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ..report.comparison_words import (
     estimate,
     how_scored,
     in_parts,
+    not_scored,
     of_base_rate,
     recalibrated_how,
     signed,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..evaluation.records import Comparison, Interval, RuleScore
 
 SHORT = 3
-"""Rules that are shown after recalibration, besides the reference and `minimax`."""
+"""Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
 
 
 def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison:
@@ -69,16 +70,18 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         "forecasters": comparison.forecasters,
         "answers": comparison.answers,
         "clusters": comparison.clusters,
-        "base_rate": comparison.base_rate,
+        "base_rate": _finite(comparison.base_rate),
         "base_rate_brier": comparison.base_rate_brier,
         "up_to_three": comparison.up_to_three,
         "pairs": comparison.pairs,
         "clip": comparison.clip,
+        "clipped": comparison.clipped,
         "seed": comparison.seed,
         "draws": comparison.draws,
         "reference": comparison.reference,
         "unscored": comparison.unscored,
         "notes": list(comparison.notes),
+        "options": comparison.options,
     }
 
 
@@ -103,6 +106,10 @@ def _rule_data(rule: RuleScore) -> dict[str, Any]:
     }
 
 
+def _finite(value: float) -> float | None:
+    return None if isnan(value) else value
+
+
 def _log_decomposition(parts: Decomposition | None) -> dict[str, float | None]:
     return {f"log_{name}": parts and getattr(parts, name) for name in Decomposition._fields}
 
@@ -122,7 +129,7 @@ def as_lines(comparison: Comparison, width: int) -> list[str]:
     lines = [*with_commands(to_do), *([""] if to_do else []), basis(comparison), how_scored(comparison), ""]
     lines += [*_table(comparison.rules, comparison.reference, width), "   (* cannot be told from the best)"]
     lines += [of_base_rate(comparison)] if of_base_rate(comparison) else []
-    lines += [f"{name} was not scored: {why}" for name, why in comparison.unscored.items()]
+    lines += not_scored(comparison)
     lines += comparison.notes
     if comparison.recalibrated:
         short = _shortened(comparison.recalibrated, comparison.reference)
@@ -144,7 +151,7 @@ def with_commands(text: str) -> list[str]:
 
 def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
     """The best of them, and those that people ask for."""
-    return [rule for place, rule in enumerate(rules) if place < SHORT or rule.name in {reference, "minimax"}]
+    return [rule for place, rule in enumerate(rules) if place < SHORT or rule.name in {reference, "robust", "minimax"}]
 
 
 def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:

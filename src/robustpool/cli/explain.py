@@ -34,7 +34,9 @@ def as_data(why: Explanation) -> dict[str, Any]:
         "agrees_at": why.agrees_at,
         "even_at": why.even_at,
         "prior_range": None if known is None else asdict(known),
+        "span": None if why.span is None else asdict(why.span),
         "sentences": {
+            "answer": list(why.answer),
             "rules": list(why.on_rules),
             "base_rate": list(why.on_base_rate),
             "range": list(why.on_range),
@@ -45,7 +47,7 @@ def as_data(why: Explanation) -> dict[str, Any]:
 
 def as_lines(why: Explanation, width: int, *, braille: bool) -> list[str]:
     """The explanation as lines, at most ``width`` wide but for commands and long names, which stay in one piece."""
-    lines = [why.closing[0], "", "What the rules say", *_rules(why.rules, width), *why.on_rules]
+    lines = [" ".join(why.answer), "", "What the rules say", *_rules(why.rules, width), *why.on_rules]
     lines += ["", "What somebody would say who knows the base rate"]
     if why.base_rate_matters:
         lines += [*_posteriors(why.posterior, width), "", *plot(why, width, braille=braille), ""]

@@ -23,13 +23,15 @@ def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str,
     from ..aggregators.design import is_design_file
 
     numbers: list[Any]
+    clipped = 0
     if is_design_file(rule):
         numbers, forecast = _by_design(reports, rule, clip)
     else:
         numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
         forecast = _with_warnings(numbers, rule, clip)
+        clipped = _say_clipped(numbers, rule, clip)
     shown = f"{forecast:.6g}" if isinstance(forecast, float) else " ".join(f"{value:.6g}" for value in forecast)
-    return {"forecast": forecast, "rule": rule, "reports": numbers}, [shown]
+    return {"forecast": forecast, "rule": rule, "reports": numbers, "clipped": clipped}, [shown]
 
 
 def explained(
@@ -41,13 +43,15 @@ def explained(
     from .explain import as_data, as_lines, takes_braille
     from .terminal import terminal_width
 
-    if is_design_file(rule):
+    design = is_design_file(rule)
+    if design:
         numbers = _design_numbers(reports, _own_design(rule, clip))
     else:
         numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
     with warnings_on_standard_error():
         why = explain(numbers, rule, prior_range=prior_range, clip=clip)
-    data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "explanation": as_data(why)}
+    clipped = 0 if design else _say_clipped(numbers, rule, clip)
+    data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "clipped": clipped, "explanation": as_data(why)}
     return data, as_lines(why, terminal_width(), braille=takes_braille())
 
 
@@ -55,7 +59,7 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
     """Reports, rule and whether JSON is wanted, of ``aggregate 0.7 0.6 [--rule R] [--json]``; None for anything else."""
     if arguments[:1] != ["aggregate"]:
         return None
-    reports, rule, as_json, rest = [], "minimax", False, iter(arguments[1:])
+    reports, rule, as_json, rest = [], "robust", False, iter(arguments[1:])
     for word in rest:
         if word == "--json":
             as_json = True
@@ -105,10 +109,40 @@ def _design_report(place: int, text: str, names: list[str]) -> Any:
 
 
 def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float:
+    from ..forecasts import ClippedWarning
     from ..forecasts import aggregate as pool
 
-    with warnings_on_standard_error():
+    with warnings_on_standard_error(ClippedWarning):
         return pool(numbers, rule, clip=clip)
+
+
+def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
+    """How many reports were clipped; said on standard error where nobody asked for it."""
+    import numpy as np
+
+    from ..aggregators.rules import get_rule
+    from ..forecasts import clip_for, outside
+
+    values = np.array(numbers)
+    clipped = outside(values, clip_for(get_rule(rule), clip))
+    say_clipping(rule, clip, clipped, int(np.count_nonzero(~np.isnan(values))), "report")
+    return clipped
+
+
+def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str) -> None:
+    """A line on standard error if reports were clipped by default, or if --clip was given and changes nothing."""
+    from ..aggregators.design import as_aggregator
+    from ..aggregators.rules import Rule
+    from ..forecasts import clipped_words
+
+    aggregator = as_aggregator(rule)
+    if clip and isinstance(aggregator, Rule) and aggregator.averages:
+        line = f"--clip changes nothing for {rule}: to an average of probabilities 0 and 1 are numbers like others."
+    elif clipped and clip is None:
+        line = clipped_words(clipped, of, "--clip 0", what)
+    else:
+        return
+    print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
@@ -125,18 +159,23 @@ def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
 
 
 def _probability(place: int, text: str) -> float:
-    """A report to a rule; percentages are told apart from other numbers that are no probabilities."""
+    """A report to a rule; percentages without their sign are told apart from other numbers that are no probabilities."""
     number = _report(place, text)
+    if text.endswith("%") and not 0 <= number <= 1:
+        raise InputError(f"report {place} must lie between 0% and 100%; it is {text}.")
     if 1 < number <= 100:
         raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number / 100:g}.")
     return number
 
 
 def _report(place: int, text: str) -> float:
-    """A number, or a fraction such as 1/3."""
+    """A number, a percentage such as 70%, or a fraction such as 1/3."""
     above, slash, below = text.partition("/")
     try:
-        number = _number(above) / _number(below) if slash else _number(text)
+        if text.endswith("%"):
+            number = _number(text[:-1]) / 100
+        else:
+            number = _number(above) / _number(below) if slash else _number(text)
     except (ValueError, ZeroDivisionError):
         hint = _hint(text)
         raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
@@ -151,11 +190,9 @@ def _number(text: str) -> float:
 
 
 def _hint(text: str) -> str:
-    for wrong, right in (("%", ""), (",", ".")):
-        try:
-            number = _number(text.replace(wrong, right))
-        except ValueError:
-            continue
-        if wrong in text:
-            return f"; write {number / 100 if wrong == '%' else number:g}"
-    return ""
+    """What to write in place of a decimal comma."""
+    sign = "%" if text.endswith("%") else ""
+    try:
+        return f"; write {_number(text.removesuffix('%').replace(',', '.')):g}{sign}" if "," in text else ""
+    except ValueError:
+        return ""

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, as_aggregator
+from ..aggregators.distributions import clipped as clipped_distributions
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, aggregate
+from ..forecasts import ContradictionWarning, aggregate, clip_for, outside
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,23 +34,28 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     classifier it gives the probabilities of both classes. Nothing is learnt: `fit` checks its input, and remembers the
     aggregator and the names of the classes.
 
+    With K > 2 classes in y each forecaster has K columns next to each other, the probabilities of the classes in their order,
+    as `RobustVotingClassifier.transform` gives them; the rule is one for more than two outcomes.
+
     Parameters
     ----------
     rule
         What `robustpool.aggregate` takes: the name of a rule, a design file, or a callable from reports (m, n) to
         forecasts (m,).
     weights
-        How much each forecaster counts, one number for each column; for rules that take weights.
+        How much each forecaster counts, one number for each of them; for rules that take weights.
     clip
-        Bring the probabilities into [clip, 1 - clip] first. By default certain ones are taken at their word.
+        Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
+        which a certain report decides; 0 takes them at their word. Nothing warns of it here, as scikit-learn asks for
+        silence: `clipped` counts them.
     input
         What the columns hold: "probabilities", or "log-odds", which may be any numbers, such as the decision function
-        of a logistic model.
+        of a logistic model (with K > 2 classes: the logarithms of probabilities, up to a constant for each forecaster).
 
     Attributes
     ----------
     classes_
-        The two classes, (2,). They are 0 and 1 if `fit` was not given y.
+        The classes, (2,) or (K,). They are 0 and 1 if `fit` was not given y.
     aggregator_
         The rule as a function; a design file is read once, by `fit`.
     n_features_in_, feature_names_in_
@@ -62,7 +68,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     Examples
     --------
     >>> forecasts = [[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]]
-    >>> pool = RobustPool().fit(forecasts, ["rain", "dry", "rain"])
+    >>> pool = RobustPool(clip=0).fit(forecasts, ["rain", "dry", "rain"])
     >>> pool.transform(forecasts).round(4)
     array([[0.8781],
            [0.    ],
@@ -73,7 +79,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
 
     def __init__(
         self,
-        rule: AnyAggregator = "minimax",
+        rule: AnyAggregator = "robust",
         *,
         weights: ArrayLike | None = None,
         clip: float | None = None,
@@ -90,14 +96,14 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         Parameters
         ----------
         X
-            Forecasts, (questions, forecasters).
+            Forecasts, (questions, forecasters), or (questions, forecasters x K) for K > 2 classes.
         y
-            Outcomes, (questions,), of two classes. Without them the classes are 0 and 1.
+            Outcomes, (questions,). Without them the classes are 0 and 1.
         """
         checks.choice("input", self.input, ("probabilities", "log-odds"))
         target = "no_validation" if y is None else y
         checked = validate_data(self, X, target, dtype=np.float64, ensure_all_finite="allow-nan")
-        self.classes_ = np.array([0, 1]) if y is None else _two_classes(checked[1])
+        self.classes_ = np.array([0, 1]) if y is None else _classes(*checked)
         self.aggregator_ = as_aggregator(self.rule)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ContradictionWarning)  # `transform` warns
@@ -105,55 +111,93 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """The pooled probability of the second class: (questions, forecasters) -> (questions, 1).
+        """The pooled probability of the second class, (questions, 1); with K > 2 classes of all of them, (questions, K).
 
         A question that nobody answered gives NaN.
         """
-        return self._forecasts(X)[:, None]
+        forecasts = self._forecasts(X)
+        return forecasts if self._several else forecasts[:, None]
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """The pooled probability of each class: (questions, forecasters) -> (questions, 2)."""
+        """The pooled probability of each class: (questions, columns) -> (questions, classes)."""
         forecasts = self._forecasts(X)
-        return np.column_stack([1 - forecasts, forecasts])
+        return forecasts if self._several else np.column_stack([1 - forecasts, forecasts])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likelier class, and the first one if both are equally likely: (questions, forecasters) -> (questions,)."""
-        forecasts = self._forecasts(X)
-        none = np.isnan(forecasts)
+        """The likeliest class, and the first of them if several are: (questions, columns) -> (questions,)."""
+        probabilities = self.predict_proba(X)
+        none = np.isnan(probabilities[:, 0])
         if none.any():
             raise InputError(
                 "a question must have an answer for its class to be predicted; "
                 f"row {np.argmax(none)} has none ({none.sum()} of {none.size} rows)."
             )
-        return self.classes_[(forecasts > 0.5).astype(np.intp)]
+        return self.classes_[np.argmax(probabilities, axis=1)]
+
+    def clipped(self, X: ArrayLike) -> int:
+        """How many of the probabilities (with K > 2 classes: of the distributions) are clipped before they are pooled."""
+        reports = self._probabilities(self._checked(X))
+        low = clip_for(self.aggregator_, self.clip)
+        if self._several:
+            return int(np.count_nonzero(clipped_distributions(reports, low)[1])) if low else 0
+        return outside(reports, low)
 
     def _forecasts(self, X: ArrayLike) -> FloatArray:
-        check_is_fitted(self)
-        return self._pool(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False))
+        return self._pool(self._checked(X))
 
-    def _pool(self, X: FloatArray) -> FloatArray:
-        if self.input == "log-odds":
-            X = np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN)
-        return np.asarray(aggregate(X, self.aggregator_, clip=self.clip, weights=self.weights))
+    def _checked(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        checked: FloatArray = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        return checked
+
+    def _probabilities(self, X: FloatArray) -> FloatArray:
+        if self._several:
+            return self._distributions(X.reshape(len(X), -1, len(self.classes_)))
+        return np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN) if self.input == "log-odds" else X
+
+    def _distributions(self, X: FloatArray) -> FloatArray:
+        """What the forecasters say of each of K > 2 classes: (questions, forecasters, K)."""
+        if self.input == "probabilities":
+            return X
+        e = np.maximum(np.exp(X - X.max(axis=2, keepdims=True)), NEARLY_CERTAIN)
+        return np.asarray(e / e.sum(axis=2, keepdims=True))
 
     @property
-    def _n_features_out(self) -> int:  # what the mixin asks for: one column, robustpool0
-        return 1
+    def _several(self) -> bool:
+        """Whether there are more than two classes."""
+        return len(self.classes_) > 2
+
+    def _pool(self, X: FloatArray) -> FloatArray:
+        reports = self._probabilities(X)
+        clip = clip_for(self.aggregator_, self.clip)
+        return np.asarray(aggregate(reports, self.aggregator_, clip=clip, weights=self.weights))
+
+    @property
+    def _n_features_out(
+        self,
+    ) -> int:  # what the mixin asks for: one column, robustpool0, or one for each of K > 2 classes
+        return len(self.classes_) if self._several else 1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = False  # of any number of columns, as the checks have them
         tags.classifier_tags.poor_score = True  # it learns nothing from what is not a forecast
         return tags
 
 
-def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
+def _classes(X: FloatArray, y: NDArray[Any]) -> NDArray[Any]:
+    """The classes in y, if the columns can be forecasts of them."""
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     classes = np.unique(y)
-    if kind != "binary":
-        raise InputError(f"Only binary classification is supported. The type of the target is {kind}.")
+    if kind not in ("binary", "multiclass"):
+        raise InputError(f"y must have classes; the type of the target is {kind}.")
+    if kind == "multiclass" and X.shape[1] % len(classes):
+        raise InputError(
+            f"Only binary classification is supported with {X.shape[1]} columns; {len(classes)} classes need "
+            f"{len(classes)} columns for each forecaster."
+        )
     if len(classes) == 1:
         raise InputError(f"y must have two classes; it has 1 class, {classes.tolist()[0]!r}.")
     return classes

@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import checks
 from ..aggregators.design import AnyAggregator, as_aggregator
+from ..aggregators.distributions import clipped as clipped_distributions
+from ..aggregators.distributions import combine_distributions, distribution_rule
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, combine
+from ..forecasts import ContradictionWarning, clip_for, combine, outside
 from . import members as m
 from .composition import Composition
 
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  # type: ignore[misc]
     """Fit classifiers, calibrate them if asked, and pool their probabilities by a rule.
 
-    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean", clip=None``, but for the rule:
-    ``rule="geometric-odds"`` averages log-odds, and the default ``minimax`` is made for members that are calibrated and
-    see different things. With more than two classes each class is pooled against the rest and the results are divided
-    by their sum; what is proved of a rule holds for two classes.
+    Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean"``, but for the rule:
+    ``rule="geometric-odds"`` averages log-odds, and the default ``robust`` goes a little beyond that where it is sure.
+    With more than two classes the members' distributions are pooled by a rule for more than two outcomes: ``robust``, ``mean``
+    or ``geometric-odds``. What is proved of a rule holds for two classes.
 
     Parameters
     ----------
@@ -45,8 +47,10 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
     weights
         How much each member counts, one number for each of ``estimators``; for rules that take weights.
     clip
-        Bring the members' probabilities into [clip, 1 - clip] first: a classifier's 0 or 1 is mostly a rounded number or
-        a small leaf of a tree, and would decide alone. None: take them at their word.
+        Bring the members' probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: a classifier's 0 or 1
+        is mostly a rounded number or a small leaf of a tree, and would decide alone in most rules. By default 0.01 for
+        such rules; 0 takes them at their word. Nothing warns of it here, as scikit-learn asks for silence: `clipped`
+        counts them.
     calibration
         "sigmoid" or "isotonic": calibrate each member, cross-fitted. None: take the probabilities as they are.
     cv
@@ -82,8 +86,8 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
     >>> X, y = load_iris(return_X_y=True)
     >>> vote = RobustVotingClassifier([("logistic", LogisticRegression(max_iter=500)), ("bayes", GaussianNB())])
     >>> vote.fit(X, y).predict_proba(X[[70, 83]]).round(3)
-    array([[0.   , 0.267, 0.732],
-           [0.   , 0.479, 0.52 ]])
+    array([[0.009, 0.265, 0.726],
+           [0.01 , 0.475, 0.515]])
     >>> vote.set_params(rule="mean", bayes="drop").fit(X, y).transform(X[:1]).shape
     (1, 3)
     """
@@ -94,9 +98,9 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         self,
         estimators: Sequence[m.Member],
         *,
-        rule: AnyAggregator = "minimax",
+        rule: AnyAggregator = "robust",
         weights: ArrayLike | None = None,
-        clip: float | None = 0.001,
+        clip: float | None = None,
         calibration: str | None = None,
         cv: Any = None,
         prefit: bool = False,
@@ -142,7 +146,10 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
             delayed(m.fit_member)(member, X, y, routed[name]) for name, member in members
         )
         names = [name for name, _ in given]
-        self.classes_ = m.common_classes(list(zip(names, fitted, strict=True)))
+        classes = m.common_classes(list(zip(names, fitted, strict=True)))
+        if len(classes) > 2:
+            distribution_rule(aggregator)
+        self.classes_ = classes
         self.estimators_ = fitted
         self.named_estimators_ = m.by_name(self.estimators, fitted)
         self.aggregator_ = aggregator
@@ -189,11 +196,16 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         if len(self.classes_) == 2:
             second = self._pool(said[:, 1], self.aggregator_)
             return np.column_stack([1 - second, second])
-        samples, classes, members = said.shape
-        one_by_one = said.reshape(-1, members)  # each class against the rest
-        pooled = self._pool(one_by_one, self.aggregator_).reshape(samples, classes)
-        total = pooled.sum(axis=1, keepdims=True)
-        return np.divide(pooled, total, out=np.full_like(pooled, 1 / classes), where=total != 0)
+        low = clip_for(self.aggregator_, self.clip)
+        pooled = combine_distributions(_distributions(said), self.aggregator_, low, self._weights())
+        if pooled.at_odds:
+            warnings.warn(
+                "members that rule out each of the classes of a sample contradict each other, so that all get the same "
+                f"({len(pooled.at_odds)} of {len(said)} samples); clip brings them inside.",
+                ContradictionWarning,
+                stacklevel=2,
+            )
+        return pooled.forecasts
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class, and the first of them if several are: (samples, ...) -> (samples,)."""
@@ -208,6 +220,15 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         """
         said = self._said(X)
         return said[:, 1] if len(self.classes_) == 2 else said.transpose(0, 2, 1).reshape(len(said), -1)
+
+    def clipped(self, X: Any) -> int:
+        """How many of the members' probabilities are clipped before they are pooled; with more than two classes, how many
+        of their distributions.
+        """
+        said, low = self._said(X), clip_for(self.aggregator_, self.clip)
+        if len(self.classes_) == 2:
+            return outside(said[:, 1], low)
+        return int(np.count_nonzero(clipped_distributions(_distributions(said), low)[1])) if low else 0
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002  # the caller passes it
         """The names of the columns of `transform`: the members, with more than two classes each with its classes."""
@@ -224,15 +245,15 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         return said
 
     def _pool(self, reports: FloatArray, aggregator: Any) -> FloatArray:
-        pooled, at_odds = combine(reports, aggregator, self.clip, self._weights())
-        if at_odds:
+        pooled = combine(reports, aggregator, self.clip, self._weights())
+        if pooled.at_odds:
             warnings.warn(
                 "members that say 0 and 1 of the same sample contradict each other, so that the forecast is 0.5 "
-                f"({len(at_odds)} of {len(reports)} forecasts); clip brings them inside.",
+                f"({len(pooled.at_odds)} of {len(reports)} forecasts); clip brings them inside.",
                 ContradictionWarning,
                 stacklevel=3,
             )
-        return pooled
+        return pooled.forecasts
 
     # --------------------------------------------------------------------------------------- what scikit-learn asks for
 
@@ -259,3 +280,13 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
             member = m.requesting_weights(self._prepared(estimator))
             router.add(**{name: member}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         return router
+
+
+def _distributions(said: FloatArray) -> FloatArray:
+    """What members say of the classes, (samples, classes, members), as distributions (samples, members, classes).
+
+    Sums that are not quite 1 are made so; a member that gives nothing to any class gives all the same.
+    """
+    answers = said.transpose(0, 2, 1)
+    total = answers.sum(axis=2, keepdims=True)
+    return np.divide(answers, total, out=np.full(answers.shape, 1 / answers.shape[2]), where=total > 0)

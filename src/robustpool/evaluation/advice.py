@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import floor, log10
 from typing import TYPE_CHECKING
 
-from ..aggregators.rules import get_rule
+from ..aggregators.rules import RULES, get_rule
 from ..errors import InputError
+from ..forecasts import CLIP
 from ..wording import counted, listed, percent
-from .calibration import CLIP
 from .diagnosis import (
     FEW_QUESTIONS,
     Confidence,
@@ -22,11 +22,14 @@ from .diagnosis import (
     reference_of,
 )
 from .records import Verdict
-from .sayings import confidence_says, individuals_say, signed_span, the, theory_says
+from .sayings import confidence_says, individuals_say, signed_span, the, theory_says, without_forecasters
 from .scoring import UNSEEN
 
 if TYPE_CHECKING:
     from .records import Comparison, RuleScore
+
+DEFAULT = next(iter(RULES))
+"""The rule that is used where none is named."""
 
 LEANING = "geometric-mean"
 """It leans towards no on every question: no rule to recommend, whatever its score."""
@@ -69,11 +72,12 @@ def _without_a_rule(comparison: Comparison, found: Diagnosis) -> tuple[str, ...]
     wrong_way = found.confidence is Confidence.WRONG_WAY
     to_do = "look at the outcome column first" if wrong_way else "say the base rate and leave the forecasts aside"
     reference = reference_of(comparison)
+    base_rate = "" if comparison.options is not None else f", {percent(comparison.base_rate)},"
     return (
         f"{TO_DO}{to_do}.",
         confidence_says(comparison.individuals, found),
         (
-            f"Always saying the base rate, {percent(comparison.base_rate)}, has a Brier score of "
+            f"{without_forecasters(comparison)}{base_rate} has a Brier score of "
             f"{comparison.base_rate_brier:.4f}, {the(reference.name)} {reference.brier.value:.4f}."
         ),
         _reservation(comparison),
@@ -95,8 +99,9 @@ def _nothing_to_combine(comparison: Comparison) -> str:
 def _what_to_do(comparison: Comparison, found: Diagnosis) -> str:
     if found.sample is Sample.SMALL:
         size = "questions" if comparison.clusters is None else "clusters of questions"
-        keep = f"keep {the(comparison.reference)}, or the rule that you have, until {FEW_QUESTIONS} {size} are resolved"
-        return f"{TO_DO}{keep}: so few cannot tell which rule is best.{_by(reference_of(comparison), comparison)}"
+        rule = _until_more_is_known(comparison)
+        keep = f"keep the rule that you have, or take {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
+        return f"{TO_DO}{keep}: so few cannot tell which rule is best.{_by(rule, comparison)}"
     minimax = next((rule for rule in comparison.rules if rule.name == "minimax"), None)
     if _theorys_case(found) and minimax is not None and _stands(minimax, comparison):
         best = comparison.rules[0]
@@ -118,6 +123,12 @@ def _what_to_do(comparison: Comparison, found: Diagnosis) -> str:
     if _theorys_case(found) and minimax is not None:
         why = f", which did better here than minimax{why}"
     return f"{TO_DO}{first}use {the(chosen.name)}{_told(chosen, comparison)}{why}.{_by(chosen, comparison)}"
+
+
+def _until_more_is_known(comparison: Comparison) -> RuleScore:
+    """The default rule, unless it was not scored or is told apart from the reference for the worse."""
+    default = next((rule for rule in comparison.rules if rule.name == DEFAULT), None)
+    return reference_of(comparison) if default is None or default.verdict is Verdict.WORSE else default
 
 
 def _told(rule: RuleScore, comparison: Comparison) -> str:
@@ -202,17 +213,17 @@ def _by(rule: RuleScore, comparison: Comparison) -> str:
 def _command(rule: RuleScore, clip: float) -> str:
     """What to type; nothing for a function of one's own. With recalibration it is the fit that sees clipped answers."""
     try:
-        averages = get_rule(rule.name).averages
+        clips = not get_rule(rule.name).averages
     except InputError:
         if not rule.name.endswith(".json"):
             return ""
-        averages = False
+        clips = True
     method, *own = rule.recalibration.split(", ")
     options = [f"--rule {rule.name}"]
     if method != "none":
         options += [f"--recalibrate {method}", *(["--per-forecaster"] if own else [])]
         options += [f"--clip {clip:g}"] if clip not in (0, CLIP) else []
-    elif clip and not averages:
+    elif clips and clip != CLIP:
         options.append(f"--clip {clip:g}")
     return f"`{COMMAND} {' '.join(options)}`"
 
@@ -247,7 +258,7 @@ def _data(comparison: Comparison, found: Diagnosis) -> list[str]:
     said = [] if found.sample is Sample.SMALL else [_beyond(comparison, found) or _told_apart(comparison)]
     if comparison.base_rate_brier < reference.brier.value - UNSEEN:
         said.append(
-            f"Always saying the base rate has {comparison.base_rate_brier:.4f}, less than {the(reference.name)}."
+            f"{without_forecasters(comparison)} has {comparison.base_rate_brier:.4f}, less than {the(reference.name)}."
         )
     return said
 
@@ -290,12 +301,13 @@ def _expected(found: Diagnosis) -> Extremising | None:
 def _recalibration(comparison: Comparison, found: Diagnosis) -> str:
     """What cross-fitted recalibration did, or that it is to be had."""
     if not comparison.recalibrated:
-        wanted = found.confidence in (Confidence.OVER, Confidence.UNDER) and found.sample is Sample.ENOUGH
+        possible = comparison.options is None
+        wanted = possible and found.confidence in (Confidence.OVER, Confidence.UNDER) and found.sample is Sample.ENOUGH
         return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
     scores = [
         f"{the(rule.name)} {rule.brier.value:.4f}"
         for rule in sorted(comparison.recalibrated, key=lambda rule: rule.name)
-        if rule.name in (comparison.reference, "minimax")
+        if rule.name in (comparison.reference, DEFAULT)
     ]
     method, lean = comparison.recalibrated[0].recalibration, _lean(comparison)
     why = f", since {the(comparison.reference)} expects {lean}" if lean and method.startswith("platt") else ""

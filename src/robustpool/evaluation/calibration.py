@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..aggregators.pools import logit, sigma
+from ..forecasts import CLIP  # 0 and 1 have no log-odds
 from .records import Interval
 
 if TYPE_CHECKING:
     from ..aggregators.rows import FloatArray
     from ..tables.records import IntArray
-
-CLIP = 0.01
-"""Forecasts are brought into [0.01, 0.99] before their log-odds are taken, since 0 and 1 have none."""
 
 MOST_STEPS = 100
 TINY = 1e-7  # after such a step of Newton the error is about its square

@@ -11,15 +11,16 @@ from .. import checks
 from ..aggregators.design import as_aggregator
 from ..aggregators.rules import Rule
 from ..errors import InputError
-from ..forecasts import low_end
+from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised_words
 from ..tables.reading import read_forecasts
 from ..wording import counted
+from . import option_scores
 from .advice import advise
 from .bootstrap import affordable
-from .calibration import CLIP
 from .contenders import Contenders, contenders, name_of
 from .diagnosis import FEW_QUESTIONS
 from .individuals import describe, pair_sample
+from .options import describe_options, for_options, measure_options, raised
 from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
 from .recalibration import METHODS
 from .recalibration import recalibrate as recalibrate_table
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..aggregators.design import AnyAggregator
-    from ..tables.records import ForecastTable
-    from .calibration import Calibration
+    from ..tables.records import ForecastTable, IntArray
 
     Progress = Callable[[str, float], None]
 
@@ -41,7 +41,7 @@ def compare(
     source: Any,
     *,
     rules: Iterable[AnyAggregator] | None = None,
-    clip: float = CLIP,
+    clip: float | None = None,
     pairs: int | None = None,
     seed: int = 0,
     recalibrate: str = "auto",
@@ -60,8 +60,8 @@ def compare(
     rules
         Names of rules, design files or callables; by default all rules by name.
     clip
-        Rules in which a single 0 or 1 decides see reports in [clip, 1 - clip]: all but ``mean``, ``median``,
-        ``trimmed-mean``, ``karmarkar`` and ``beta-pool``.
+        What `aggregate` takes, so that what is scored is what `aggregate` gives: by default rules in which a certain
+        report decides see reports in [0.01, 0.99]. Averages of probabilities are never clipped.
     pairs
         Score each rule on up to so many random pairs of answers a question, instead of on all answers at once.
     seed
@@ -100,7 +100,7 @@ def compare(
     """
     say = progress or _silent
     method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
-    low = low_end(clip)
+    low = CLIP if clip is None else low_end(clip)
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
@@ -109,19 +109,24 @@ def compare(
     name = _with_reference(chosen, unscored, reference)
     say("reading", 0.0)
     table, left_out = _resolved(read_forecasts(source, **reading), pairs)
+    if table.options is not None:
+        chosen, unscored = for_options(chosen, unscored)
+        if method not in ("auto", "none"):
+            raise InputError("recalibrate must be auto or none for questions with options; it is for two outcomes.")
+        method = "none"
     panel = make_panel(table, pairs, seed)
     clusters = int(panel.clusters.max()) + 1
     draws = affordable(asked, clusters)
 
     say("the individuals", 0.1)
-    individuals = describe(panel, draws=draws, seed=seed)
-    measured = _measured(chosen, "none", panel, low, unscored, say, 0.2)
+    individuals = (describe if table.options is None else describe_options)(panel, draws=draws, seed=seed)
+    measured = _measured(chosen, "none", panel, clip, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
     at = [rule.name for rule in measured].index(name)
     if method == "auto":
-        method = _remedy(individuals, measured[at].calibration) if clusters >= FEW_QUESTIONS else "none"
+        method = _remedy(individuals, measured[at].intercept) if clusters >= FEW_QUESTIONS else "none"
     if method != "none":
         say(f"recalibrating ({method})", 0.5)
         corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
@@ -130,6 +135,8 @@ def compare(
         measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
 
     say("drawing the questions again", 0.8)
+    touched = outside if table.options is None else raised
+    clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in chosen.values())
     scores = resample(measured, panel, draws=draws, seed=seed)
     comparison = Comparison(
         questions=len(table.questions),
@@ -137,11 +144,11 @@ def compare(
         forecasters=len(np.unique(table.forecaster)),
         answers=table.rows,
         clusters=None if table.cluster is None else clusters,
-        base_rate=float(table.outcome.mean()),
-        base_rate_brier=base_rate_brier(table.outcome, panel.clusters),
+        **_base_rate(table, panel.clusters),
         up_to_three=1.0 if pairs is not None else float(np.mean(table.answers <= 3)),
         pairs=pairs,
         clip=low,
+        clipped=clipped,
         seed=seed,
         draws=draws,
         reference=name,
@@ -150,8 +157,9 @@ def compare(
         recalibrated=rule_scores(measured, scores, range(number, len(measured)), at),
         unscored=unscored,
         advice=(),
-        pair_sample=pair_sample(table, seed),
-        notes=_notes(panel, chosen, low, asked, draws),
+        pair_sample=pair_sample(table, seed) if table.options is None else (),
+        notes=_notes(panel, chosen, low, clipped, asked, draws),
+        options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
     return replace(comparison, advice=advise(comparison))
@@ -184,6 +192,15 @@ def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str
     return name
 
 
+def _base_rate(table: ForecastTable, clusters: IntArray) -> dict[str, float]:
+    """How often the event happened (or the most frequent outcome came true), and what always saying so would score."""
+    y, options = table.outcome, table.options
+    if options is None:
+        return {"base_rate": float(y.mean()), "base_rate_brier": base_rate_brier(y, clusters)}
+    score = option_scores.base_rate_brier(y, options, clusters)
+    return {"base_rate": option_scores.base_rate(y, options), "base_rate_brier": score}
+
+
 def _silent(line: str, share: float) -> None:  # noqa: ARG001
     return
 
@@ -191,7 +208,7 @@ def _silent(line: str, share: float) -> None:  # noqa: ARG001
 # --------------------------------------------------------------------------------------------------------- what is done
 
 
-def _remedy(individuals: Individuals, of_reference: Calibration | None) -> str:
+def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
     """What recalibration the individuals call for: none, a slope, or an intercept as well.
 
     A lean that is lost in the noise of single answers shows in their average, and that is what rules stretch.
@@ -203,7 +220,7 @@ def _remedy(individuals: Individuals, of_reference: Calibration | None) -> str:
         return "platt"
     if not _off(slope, 1.0):
         return "none"
-    return "platt" if of_reference is not None and _off(of_reference.intercept, 0.0) else "slope"
+    return "platt" if _off(of_reference, 0.0) else "slope"
 
 
 def _off(found: Interval | None, ideal: float) -> bool:
@@ -212,7 +229,13 @@ def _off(found: Interval | None, ideal: float) -> bool:
 
 
 def _measured(
-    rules: Contenders, words: str, panel: Panel, clip: float, unscored: dict[str, str], say: Progress, done: float
+    rules: Contenders,
+    words: str,
+    panel: Panel,
+    clip: float | None,
+    unscored: dict[str, str],
+    say: Progress,
+    done: float,
 ) -> list[Measured]:
     """Score each rule; those that refuse the reports are left out, with what they say."""
     measured = []
@@ -223,21 +246,33 @@ def _measured(
         except InputError as error:  # a design for two agents, or for other reports
             unscored[name] = str(error)
         else:
-            measured.append(measure(name, words, forecasts, panel))
+            scored = measure if panel.table.options is None else measure_options
+            measured.append(scored(name, words, forecasts, panel))
     return measured
 
 
 # -------------------------------------------------------------------------------------------------------- what goes out
 
 
-def _notes(panel: Panel, rules: Contenders, clip: float, asked: int, draws: int) -> tuple[str, ...]:
+def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int) -> tuple[str, ...]:
     """What was done to the data that a reader of the table might not expect."""
     notes = []
+    if clipped:
+        done = brought(clipped, panel.table.rows, "answer", clip)
+        if panel.table.options is not None:
+            done = raised_words(clipped, panel.table.rows, clip=clip).partition(";")[0]
+        notes.append(
+            f"{done} for rules in which a certain answer decides, as `aggregate` does it; --clip 0 takes them at their word."
+        )
     at_odds = contradictions(panel)
     if at_odds:
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
         treatment = "averages take them as numbers" + ("" if clip else ", all other rules say 0.5")
-        notes.append(f"{what} with both a 0 and a 1: {treatment}.")
+        if panel.table.options is None:
+            notes.append(f"{what} with both a 0 and a 1: {treatment}.")
+        else:
+            treatment = treatment.replace("say 0.5", "give all options the same")
+            notes.append(f"{what} of which somebody rules out each option: {treatment}.")
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
         notes.append(f"Without weights, as they take none: {', '.join(without)}.")

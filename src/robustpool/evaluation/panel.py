@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import checks
+from ..aggregators.distributions import combine_distributions
 from ..aggregators.rows import Rows, contradictory
 from ..aggregators.rules import Rule
-from ..forecasts import combine
+from ..forecasts import clip_for, combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable
 from .calibration import clipped_logit
 from .pairs import sample_pairs
@@ -27,7 +28,7 @@ class Profiles(NamedTuple):
     """Some of the profiles that a rule answers."""
 
     places: IntArray  # (m,), in the order of the panel
-    reports: FloatArray  # (m, n)
+    reports: FloatArray  # (m, n), or with options (m, n, k)
     weights: FloatArray | None  # (m, n)
 
 
@@ -67,7 +68,14 @@ class Panel:
         for first in range(0, len(self.pair_rows), ANSWERS_AT_ONCE):
             rows = self.pair_rows[first : first + ANSWERS_AT_ONCE]
             weights = None if table.weight is None else table.weight[rows]
-            yield Profiles(first + np.arange(len(rows)), table.probability[rows], weights)
+            if table.options is None:
+                yield Profiles(first + np.arange(len(rows)), table.probability[rows], weights)
+                continue
+            sizes = table.option_counts[self.question[first : first + ANSWERS_AT_ONCE]]
+            for k in np.unique(sizes).tolist():
+                these = np.flatnonzero(sizes == k)
+                reports = table.probability[rows[these], :k]
+                yield Profiles(first + these, reports, None if weights is None else weights[these])
 
 
 def resolved(table: ForecastTable, least: int) -> ForecastTable:
@@ -85,6 +93,7 @@ def resolved(table: ForecastTable, least: int) -> ForecastTable:
         weight=None if table.weight is None else table.weight[rows],
         cluster=None if table.cluster is None else table.cluster[kept],
         rejected=table.rejected,
+        options=None if table.options is None else [table.options[q] for q in np.flatnonzero(kept).tolist()],
     )
 
 
@@ -102,17 +111,26 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
     return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
 
 
-def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float) -> FloatArray:
-    """What a rule says to each profile: (profiles,).
+def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
+    """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
-    Averages of probabilities see the reports as they are. In every other rule a single 0 or 1 would decide, so that it sees
-    them in [clip, 1 - clip]; a design or a function of one's own, too. Weights go to the rules that take them.
+    Weights go to the rules that take them.
     """
-    averages = isinstance(rule, Rule) and rule.averages
+    if panel.table.options is not None:
+        return _distributions_of(rule, panel, clip)
     weighted = isinstance(rule, Rule) and rule.takes_weights
     answers = np.empty(len(panel.question))
     for places, reports, weights in panel.profiles():
-        answers[places], _ = combine(reports, rule, None if averages else clip, weights if weighted else None)
+        answers[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
+    return answers
+
+
+def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
+    """What a rule says to each profile of questions with options: (profiles, K), NaN beyond one's own."""
+    low = clip_for(rule, clip)
+    answers = np.full((len(panel.question), panel.table.probability.shape[1]), np.nan)
+    for places, reports, weights in panel.profiles():
+        answers[places, : reports.shape[2]] = combine_distributions(reports, rule, low, weights).forecasts
     return answers
 
 
@@ -126,5 +144,7 @@ def mean_log_odds(panel: Panel) -> FloatArray:
 
 
 def contradictions(panel: Panel) -> int:
-    """How many profiles have both a 0 and a 1."""
-    return sum(int(contradictory(profiles.reports).sum()) for profiles in panel.profiles())
+    """How many profiles have both a 0 and a 1; with options: in how many each option is ruled out by somebody."""
+    if panel.table.options is None:
+        return sum(int(contradictory(profiles.reports).sum()) for profiles in panel.profiles())
+    return sum(int((profiles.reports == 0).any(axis=1).all(axis=1).sum()) for profiles in panel.profiles())

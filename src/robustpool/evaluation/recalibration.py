@@ -15,8 +15,9 @@ import numpy as np
 from .. import checks
 from ..aggregators.pools import sigma
 from ..errors import InputError
+from ..forecasts import CLIP
 from ..wording import counted
-from .calibration import CLIP, clipped_logit, fit_logistic
+from .calibration import clipped_logit, fit_logistic
 from .isotonic import fit_isotonic
 from .scores import distinct
 
@@ -91,6 +92,8 @@ def recalibrate(
     array([0.74, 0.74, 0.77, 0.75])
     """
     checks.choice("method", method, METHODS)
+    if table.options is not None:
+        raise InputError("recalibration is for questions with two outcomes; those of this table have options.")
     if folds is not None:
         checks.whole("folds", folds, least=2)
     low = checks.open_unit("clip", clip)

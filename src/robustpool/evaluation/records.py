@@ -96,7 +96,7 @@ class Comparison:
     base_rate_brier: float  # of always saying the mean outcome of the other clusters; NaN if there are no others
     up_to_three: float  # share of the questions on which a rule combines three answers at most
     pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
-    clip: float  # the log-odds rules saw reports in [clip, 1 - clip]
+    clip: float  # rules in which a certain report decides saw reports in [clip, 1 - clip]
     seed: int
     draws: int  # of the bootstrap
     reference: str  # the rule that the differences are taken to
@@ -107,3 +107,8 @@ class Comparison:
     advice: tuple[str, ...]  # sentences
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
     notes: tuple[str, ...] = ()  # what was done to the data that a reader might not expect
+    clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
+    options: int | None = None
+    """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the
+    options, from 0 to 2; a slope is the power that the distributions should be raised to, and has no intercept; the base rate
+    is how often the most frequent outcome came true, NaN if options differ from question to question."""

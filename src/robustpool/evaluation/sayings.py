@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from ..wording import counted
@@ -67,6 +68,8 @@ def _sharing(rho: Interval | None, found: Sharing) -> str:
 
 def theory_says(comparison: Comparison, found: Diagnosis) -> str:
     """What the findings make one expect of the rules, before their scores are looked at."""
+    if comparison.options is not None:
+        return "What is proved of rules is about two outcomes, and not about these questions."
     if found.confidence is Confidence.OVER:
         return _of_over_confidence(comparison.individuals.stretch, found)
     return _of_the_others(comparison, found)
@@ -81,7 +84,7 @@ def _of_over_confidence(stretch: Interval | None, found: Diagnosis) -> str:
             "go about so far beyond it are expected to gain."
         )
     return (
-        "Rules that go beyond the average (minimax, product, extremized-odds and others) exaggerate this further: they are "
+        "Rules that go far beyond the average (product, extremized-odds) exaggerate this: they are "
         "expected to lose to the mean, unless the forecasters are recalibrated first."
     )
 
@@ -114,6 +117,15 @@ def _of_the_others(comparison: Comparison, found: Diagnosis) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------- words
+
+
+def without_forecasters(comparison: Comparison) -> str:
+    """What one would say without any forecaster, to begin a sentence."""
+    if comparison.options is None:
+        return "Always saying the base rate"
+    if isnan(comparison.base_rate):
+        return "Giving all options of a question the same probability"
+    return "Always saying how often each option came true"
 
 
 def the(rule: str) -> str:

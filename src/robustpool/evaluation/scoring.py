@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .bootstrap import percentile_interval, resampled_sums, sums_by_cluster
-from .calibration import Calibration, calibration
+from .calibration import calibration
 from .isotonic import curve, decompose, fit_isotonic
+from .option_scores import WORST_BRIER
 from .records import CurvePoint, Decomposition, Interval, RuleScore, Verdict
 from .scores import auc, brier, distinct, histogram, log_score, sharpness
 
@@ -37,7 +38,8 @@ class Measured:
     log: FloatArray  # (questions,), infinite where a certain forecast was wrong
     decomposition: Decomposition
     log_decomposition: Decomposition | None
-    calibration: Calibration | None
+    slope: Interval | None
+    intercept: Interval | None
     auc: float | None
     sharpness: float
     curve: tuple[CurvePoint, ...]
@@ -50,6 +52,7 @@ def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) 
     log = panel.by_question(log_score(forecasts, outcome))
     at = distinct(forecasts, outcome, weight)
     fit = fit_isotonic(at)
+    found = calibration(forecasts, outcome, weight, panel.clusters[panel.question])
     return Measured(
         name,
         recalibration,
@@ -57,7 +60,8 @@ def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) 
         log=log,
         decomposition=decompose(brier, fit),
         log_decomposition=decompose(log_score, fit) if np.isfinite(log).all() else None,
-        calibration=calibration(forecasts, outcome, weight, panel.clusters[panel.question]),
+        slope=found.slope if found else None,
+        intercept=found.intercept if found else None,
         auc=auc(at),
         sharpness=sharpness(at),
         curve=curve(fit),
@@ -73,6 +77,7 @@ class Resampled:
     brier_by_forecast: FloatArray
     log: FloatArray
     clusters: int
+    worst: float = 1.0  # the largest Brier score that there is
 
     def interval(self, means: FloatArray, least: float, most: float) -> Interval:
         """The interval of a statistic that lies between two bounds, given on the data and in each draw: (1 + draws,)."""
@@ -81,7 +86,7 @@ class Resampled:
 
     def difference(self, one: int, other: int) -> Interval:
         """The Brier score of one rule minus that of another, paired."""
-        return self.interval(self.brier[:, one] - self.brier[:, other], -1.0, 1.0)
+        return self.interval(self.brier[:, one] - self.brier[:, other], -self.worst, self.worst)
 
 
 def resample(measured: Sequence[Measured], panel: Panel, *, draws: int, seed: int) -> Resampled:
@@ -108,7 +113,8 @@ def resample(measured: Sequence[Measured], panel: Panel, *, draws: int, seed: in
     for number in wrong:
         log[drawn[f"infinite {number}"] > 0, number] = np.inf
     by_forecast = means("by forecast", "answers") if uneven else brier_means
-    return Resampled(brier_means, by_forecast, log, len(by_cluster))
+    worst = 1.0 if panel.table.options is None else WORST_BRIER
+    return Resampled(brier_means, by_forecast, log, len(by_cluster), worst)
 
 
 def rule_scores(
@@ -126,14 +132,14 @@ def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, referen
     return RuleScore(
         name=rule.name,
         recalibration=rule.recalibration,
-        brier=resampled.interval(resampled.brier[:, r], 0.0, 1.0),
-        brier_by_forecast=resampled.interval(resampled.brier_by_forecast[:, r], 0.0, 1.0),
+        brier=resampled.interval(resampled.brier[:, r], 0.0, resampled.worst),
+        brier_by_forecast=resampled.interval(resampled.brier_by_forecast[:, r], 0.0, resampled.worst),
         log=resampled.interval(resampled.log[:, r], 0.0, np.inf),
         certain_and_wrong=int(np.isinf(rule.log).sum()),
         decomposition=rule.decomposition,
         log_decomposition=rule.log_decomposition,
-        slope=rule.calibration.slope if rule.calibration else None,
-        intercept=rule.calibration.intercept if rule.calibration else None,
+        slope=rule.slope,
+        intercept=rule.intercept,
         auc=rule.auc,
         sharpness=rule.sharpness,
         difference=difference,

@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..aggregators.design import AnyAggregator, Design, is_design_file, load_design
+from ..aggregators.design import AnyAggregator, Design, as_aggregator, is_design_file, load_design
 from ..aggregators.rows import FloatArray, contradictory
 from ..aggregators.rules import RULES, WORST_CASES, Rule, get_rule
 from ..errors import InputError
-from ..forecasts import aggregate
+from ..forecasts import ClippedWarning, aggregate, clip_for, combine, outside
 from ..structures.conditionally_independent import ConditionallyIndependent
 from ..wording import shown
 from . import sentences
-from .posterior import posterior, prior_of
-from .records import Explanation, KnownRange, Saying
+from .posterior import base_rate_matters, posterior, prior_of
+from .records import Explanation, KnownRange, Saying, Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+SENSIBLE = (0.25, 0.75)
+"""Base rates between which the short answer looks, where none is known: an event that is neither rare nor usual."""
 
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 """The base rates at which an explanation says the posterior."""
@@ -30,7 +34,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 def explain(
     reports: Sequence[Any],
-    rule: AnyAggregator = "minimax",
+    rule: AnyAggregator = "robust",
     *,
     prior_range: tuple[float, float] | None = None,
     clip: float | None = None,
@@ -46,7 +50,8 @@ def explain(
     prior_range
         What is known of the prior, from low to high; the same number twice if it is known.
     clip
-        Bring the probabilities into [clip, 1 - clip] first.
+        Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
+        which a certain report decides.
 
     Raises
     ------
@@ -59,11 +64,11 @@ def explain(
     >>> print(f"{why.forecast:.3f}, by somebody who holds the event {100 * why.agrees_at:.0f} % likely beforehand")
     0.654, by somebody who holds the event 65 % likely beforehand
     >>> [(said.name, round(said.forecast, 3), said.proved) for said in why.rules[:2]]
-    [('minimax', 0.654, True), ('log-odds', 0.656, True)]
+    [('robust', 0.654, True), ('minimax', 0.654, True)]
     >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")
     0.933 to 0.969
     >>> print(why.closing[0])
-    Two forecasters say 0.7 and 0.6. The rule minimax combines them into 0.654.
+    Two forecasters say 0.7 and 0.6. The rule robust combines them into 0.654.
     """
     design = _design(rule)
     if design is not None and clip is not None:
@@ -72,13 +77,21 @@ def explain(
     if design is not None and design.data["family"]["kind"] == "finite":
         return _of_a_finite_family(list(reports), name, design, prior_range)
     forecast = _one_forecast(reports, design or rule, clip)
-    x = _answers(reports, clip)
+    given = _answers(reports)
+    low = clip_for(as_aggregator(design or rule), clip)
+    clipped = low if clip or outside(given, low) else 0.0  # what the words have to say
+    others = clip_for(get_rule(sentences.DEFAULT), clip)
+    on_record = (
+        given.size == 2 and not clip and not outside(given, others)
+    )  # of no rule is the worst case with clipping known
+    x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
     listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
-    sayings = _sayings(x, name if listed else None, clip)
+    sayings = _sayings(given, name if listed else None, clip, on_record=on_record)
     chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
-    search = sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clip)
+    search = sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clipped)
     agrees_at, even_at = prior_of(forecast, x), prior_of(0.5, x)
+    span = _span(x, prior_range)
     return Explanation(
         reports=tuple(x.tolist()),
         rule=name,
@@ -88,10 +101,14 @@ def explain(
         agrees_at=agrees_at,
         even_at=even_at,
         prior_range=known,
-        on_rules=sentences.on_rules(x.size, design, clip),
+        span=span,
+        answer=sentences.answer(x, forecast, name, sayings, span, known),
+        on_rules=sentences.on_rules(x.size, design, on_record=on_record, at_their_word=clip == 0),
         on_base_rate=sentences.on_base_rate(x, name, agrees_at, even_at),
         on_range=() if known is None else sentences.on_range(known, name, forecast, x.size),
-        closing=sentences.closing(x, forecast, chosen, search, sayings, clip, agrees_at, known),
+        closing=sentences.closing(
+            x, forecast, chosen, search, sayings, clipped, agrees_at, known, at_their_word=low == 0
+        ),
     )
 
 
@@ -111,7 +128,9 @@ def _name(rule: AnyAggregator, design: Design | None) -> str:
 
 
 def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | None) -> float:
-    forecast = aggregate(reports, rule, clip=clip)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClippedWarning)  # the words say so
+        forecast = aggregate(reports, rule, clip=clip)
     if not isinstance(forecast, float):
         raise InputError(f"one question is explained at a time; the shape of the reports is {np.shape(reports)}.")
     if math.isnan(forecast):
@@ -121,11 +140,18 @@ def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | Non
     return forecast
 
 
-def _answers(reports: Sequence[Any], clip: float | None) -> FloatArray:
-    """The reports of those who answered, clipped; they have been checked."""
+def _answers(reports: Sequence[Any]) -> FloatArray:
+    """The reports of those who answered; they have been checked."""
     x = np.array(reports, dtype=np.float64)
-    x = x[~np.isnan(x)]
-    return x if clip is None else np.clip(x, clip, 1 - clip)
+    return x[~np.isnan(x)]
+
+
+def _span(x: FloatArray, prior_range: tuple[float, float] | None) -> Span | None:
+    """From what to what the omniscient posterior goes over the base rates that are sensible, or known."""
+    if not base_rate_matters(x):
+        return None
+    low, high = SENSIBLE if prior_range is None else prior_range
+    return Span(low, high, posterior(high, x), posterior(low, x))
 
 
 def _known_range(x: FloatArray, forecast: float, ends: tuple[float, float]) -> KnownRange:
@@ -152,19 +178,19 @@ def _command(known: KnownRange, x: FloatArray) -> str | None:
     return None
 
 
-def _sayings(x: FloatArray, chosen: str | None, clip: float | None) -> tuple[Saying, ...]:
-    """What every rule says that has its parameters by default; the one with a name is chosen.
+def _sayings(x: FloatArray, chosen: str | None, clip: float | None, *, on_record: bool) -> tuple[Saying, ...]:
+    """What every rule says that has its parameters by default, each clipped as it is; the one with a name is chosen.
 
     The smaller the worst case the earlier; where none is on record, from the lowest forecast to the highest.
     """
-    known = json.loads(WORST_CASES.read_text(encoding="utf-8")) if x.size == 2 and not clip else {}
+    known = json.loads(WORST_CASES.read_text(encoding="utf-8")) if on_record else {}
     sayings = []
     for name, definition in RULES.items():
         complete = all(parameter.default is not None for parameter in definition.parameters.values())
         if complete:
             worst = known.get(name) or {"found": None, "proved": False}
             regret = worst["upper"] if worst["proved"] else worst["found"]
-            forecast = float(get_rule(name)(x[None])[0])
+            forecast = float(combine(x[None], get_rule(name), clip).forecasts[0])
             rank = (regret is None, round(forecast if regret is None else regret, 9))  # the catalogue's order in ties
             sayings.append((rank, Saying(name, forecast, regret, worst["proved"], name == chosen)))
     return tuple(said for _, said in sorted(sayings, key=lambda pair: pair[0]))
@@ -198,6 +224,8 @@ def _of_a_finite_family(
         agrees_at=None,
         even_at=None,
         prior_range=None,
+        span=None,
+        answer=(f"The answer is {shown(forecast)}.",),
         on_rules=(sentences.of_a_design(design),),
         on_base_rate=(
             (

@@ -47,10 +47,21 @@ class KnownRange:
 
 
 @dataclass(frozen=True)
+class Span:
+    """Over the base rates from ``low`` to ``high`` the omniscient posterior falls from ``posterior_high`` to ``posterior_low``."""
+
+    low: float
+    high: float
+    posterior_low: float
+    posterior_high: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A forecast and its reasons, as data and in sentences.
 
-    ``reports`` are those that count: answered, and clipped if that was asked for. ``posterior`` has pairs (prior, omniscient
+    ``reports`` are those that count: answered, and clipped as the rule sees them. ``span`` is the range of the short answer,
+    ``answer``; None where the base rate says nothing. ``posterior`` has pairs (prior, omniscient
     posterior), none where the prior says nothing. ``agrees_at`` is the prior at which the omniscient agrees with the
     forecast, ``even_at`` the one at which she says 1/2; None if there is no single such prior (as a float between 0 and 1).
     """
@@ -63,6 +74,8 @@ class Explanation:
     agrees_at: float | None
     even_at: float | None
     prior_range: KnownRange | None
+    span: Span | None
+    answer: tuple[str, ...]
     on_rules: tuple[str, ...]
     on_base_rate: tuple[str, ...]
     on_range: tuple[str, ...]
@@ -70,8 +83,8 @@ class Explanation:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All that is said in words, from the rules to the paragraph that can be repeated."""
-        return (*self.on_rules, *self.on_base_rate, *self.on_range, *self.closing)
+        """All that is said in words, from the short answer to the paragraph that can be repeated."""
+        return (*self.answer, *self.on_rules, *self.on_base_rate, *self.on_range, *self.closing)
 
     @property
     def base_rate_matters(self) -> bool:
@@ -86,7 +99,7 @@ class Explanation:
         """In a notebook: the words to repeat, what the rules say, and the base rate."""
         rules = [[said.name, shown(said.forecast), _worst(said)] for said in self.rules]
         rates = [[percent(prior), shown(value)] for prior, value in self.posterior]
-        parts = [html.line(sentence) for sentence in self.closing]
+        parts = [html.line(sentence) for sentence in (*self.answer, *self.closing)]
         parts.append(html.table(["rule", "forecast", "worst-case regret"], rules, 0, "rules"))
         if self.base_rate_matters:
             parts.append(html.table(["base rate", "posterior"], rates, 0, "base rates"))

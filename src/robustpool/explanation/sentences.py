@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..aggregators.design import Design
 from ..aggregators.rows import FloatArray, contradictory
-from ..aggregators.rules import Rule
+from ..aggregators.rules import RULES, Rule
 from ..certificates.kinds import can_be_certified
 from ..wording import between, interval_end, outward, percent, shown
 
 if TYPE_CHECKING:
-    from .records import KnownRange, Saying
+    from .records import KnownRange, Saying, Span
 
 NO_PROMISE = 0.25
 """The least worst case of any rule over all structures of two or more agents, dependent ones included.
@@ -24,10 +24,51 @@ state, and every forecast f loses at least 1/4 + (f - 1/2)^2 to her. To say 1/2 
 ROUNDING = 1e-12
 """Forecasts and reports that differ by no more are the same."""
 
+DEFAULT = next(iter(RULES))
+"""The rule that is used where none is named."""
+
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
-def on_rules(n: int, design: Design | None, clip: float | None) -> tuple[str, ...]:
+def answer(
+    x: FloatArray, forecast: float, chosen: str, others: tuple[Saying, ...], span: Span | None, known: KnownRange | None
+) -> tuple[str, ...]:
+    """The short answer: the number, a range over sensible base rates, and one sentence on when to use it."""
+    number = f"The answer is {shown(forecast)}."
+    if contradictory(x[None])[0]:
+        return (number, "It only says that the reports contradict each other: ask again.")
+    if x.size == 1:
+        return (number, "There is one report, and so nothing to combine.")
+    if span is None:
+        return (number, "Somebody is certain, and whoever takes that at its word needs no base rate.")
+    return (number, _over_base_rates(span), _when_to_use(forecast, chosen, others, known))
+
+
+def _over_base_rates(span: Span) -> str:
+    if span.low == span.high:
+        rate, right = f"is {_percent(span.low)}", f"is {shown(span.posterior_low)}"
+    else:
+        low = interval_end(span.posterior_low, "ROUND_FLOOR")
+        high = interval_end(span.posterior_high, "ROUND_CEILING")
+        rate, right = f"lies between {_percent(span.low)} and {_percent(span.high)}", f"lies between {low} and {high}"
+    return f"If their evidence is independent and the base rate {rate}, the right answer {right}."
+
+
+def _when_to_use(forecast: float, chosen: str, others: tuple[Saying, ...], known: KnownRange | None) -> str:
+    default = others_say(others, DEFAULT)
+    if chosen != DEFAULT:
+        return f"It is what {chosen} says; the default rule, {DEFAULT}, says {shown(default)}."
+    if known is not None:
+        return f"Say that if you trust both; otherwise say {shown(forecast)}."
+    return f"Say {shown(forecast)} if you know neither the base rate nor how much of their evidence they share."
+
+
+def others_say(others: tuple[Saying, ...], name: str) -> float | tuple[float, ...]:
+    """What one of the rules says."""
+    return next(said.forecast for said in others if said.name == name)
+
+
+def on_rules(n: int, design: Design | None, *, on_record: bool, at_their_word: bool) -> tuple[str, ...]:
     """What the numbers beside the rules mean."""
     own = () if design is None else (of_a_design(design),)
     if n == 1:
@@ -40,13 +81,14 @@ def on_rules(n: int, design: Design | None, clip: float | None) -> tuple[str, ..
             *own,
             "Worst cases are on record for two forecasters only; `robustpool certify` and `worst-case` take --agents.",
         )
-    if clip:
-        return ("The worst cases on record are those of the rules without clipping, so none is shown.",)
+    if not on_record:
+        return (*own, "The worst cases on record are those of the rules without clipping, so none is shown.")
     meaning = (
         "Worst-case regret: how far the expected squared error can lie above that of somebody who knows how the two "
         "came to their numbers, whatever the base rate, if their evidence is independent given the event."
     )
-    return (*own, meaning)
+    as_such = "It is that of the rules as such, which take even a 0 or a 1 at its word (--clip 0)."
+    return (*own, meaning, *(() if at_their_word else (as_such,)))
 
 
 def of_a_design(design: Design) -> str:
@@ -130,9 +172,11 @@ def closing(
     chosen: Saying,
     search: str,
     others: tuple[Saying, ...],
-    clip: float | None,
+    clip: float,
     agrees_at: float | None,
     known: KnownRange | None,
+    *,
+    at_their_word: bool,
 ) -> tuple[str, ...]:
     """What can be repeated to others: the forecast, what it rests on, what it can cost, and when not to use it."""
     clipped = f" (brought into [{clip:g}, {1 - clip:g}])" if clip else ""
@@ -144,18 +188,21 @@ def closing(
             first,
             (
                 "The reports contradict each other, so that this is no forecast but a way to say so: ask again, or if "
-                "they were only rounded, bring them away from 0 and 1 with --clip 0.01."
+                "they were only rounded, take the default rule without --clip 0, which sees them in [0.01, 0.99]."
             ),
         )
     if x.size == 1:
         return (first, "It is as good as its source: nothing here checks a single forecaster.")
     low, high = float(x.min()), float(x.max())
-    certain = "Somebody is certain, and most rules take that at its word; if it was only rounded, --clip 0.01 says so."
+    certain = (
+        "Somebody is certain, and that is taken at its word here; if it was only rounded, most rules see it in "
+        "[0.01, 0.99], unless --clip 0 is given."
+    )
     return (
         first,
         *_reason(x, agrees_at),
         *(() if known is None else on_range(known, chosen.name, forecast, x.size)[:1]),
-        _cost(chosen, search, others),
+        _cost(chosen, search, others, at_their_word=at_their_word),
         *([certain] if low == 0 or high == 1 else []),
         _same_newspaper(forecast, low, high),
         (
@@ -185,7 +232,7 @@ def _reason(x: FloatArray, agrees_at: float | None) -> tuple[str, ...]:
     )
 
 
-def _cost(chosen: Saying, search: str, others: tuple[Saying, ...]) -> str:
+def _cost(chosen: Saying, search: str, others: tuple[Saying, ...], *, at_their_word: bool) -> str:
     if not chosen.proved or chosen.regret is None:
         return (
             "What it can cost us in the worst case, even if their evidence is independent given the event, is not "
@@ -197,12 +244,12 @@ def _cost(chosen: Saying, search: str, others: tuple[Saying, ...]) -> str:
     return (
         "If their evidence is independent given the event, then whatever the base rate and however much each of them "
         f"knows, we lose at most {bound} of expected squared error to somebody who knows all that "
-        f"(proved{'; no rule in the list promises less' if least else ''}): over all that they might report we are, in "
+        f"(proved{'' if at_their_word else ', with certain reports taken at their word'}{'; no rule in the list promises less' if least else ''}): over all that they might report we are, in "
         f"the root mean square, at most {points} percentage points away from what she would say."
     )
 
 
-def where_to_search(name: str, n: int, rule: object, clip: float | None) -> str:
+def where_to_search(name: str, n: int, rule: object, clip: float) -> str:
     """Where to learn what a rule can cost, as the end of a sentence: a command that works, or nothing."""
     if clip:
         return ""

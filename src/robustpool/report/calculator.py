@@ -42,7 +42,7 @@ def calculator(
 
     >>> data = calculator({"half": lambda x: 0.5 + 0 * x[:, 0]}, "half")
     >>> [entry["name"] for entry in data["aggregators"]][:3], data["aggregators"][1]["regret"]
-    (['half', 'minimax', 'log-odds'], {'text': '0.022543', 'kind': 'proved', 'upper': 0.022542485937368562})
+    (['half', 'robust', 'minimax'], {'text': '0.022543', 'kind': 'proved', 'upper': 0.022542485937368562})
     """
     known: dict[str, Mapping[str, Any] | None] = {
         **json.loads(WORST_CASES.read_text(encoding="utf-8")),

@@ -9,7 +9,17 @@ from ..evaluation.records import Verdict
 from ..evaluation.sayings import one_answer_says
 from ..wording import counted, percent
 from . import comparison_pictures as pictures
-from .comparison_words import NOTHING, basis, estimate, how_scored, of_base_rate, recalibrated_how, signed, span
+from .comparison_words import (
+    NOTHING,
+    basis,
+    estimate,
+    how_scored,
+    not_scored,
+    of_base_rate,
+    recalibrated_how,
+    signed,
+    span,
+)
 from .page import Page, Section, Table, write_page
 
 if TYPE_CHECKING:
@@ -28,7 +38,7 @@ def write_comparison(
     path: str | os.PathLike[str],
     *,
     title: str = TITLE,
-    rule: str = "minimax",
+    rule: str = "robust",
     rejected: int | None = None,
 ) -> None:
     """Write the page of a comparison, whole or not at all."""
@@ -36,7 +46,7 @@ def write_comparison(
 
 
 def comparison_page(
-    comparison: Comparison, *, title: str = TITLE, rule: str = "minimax", rejected: int | None = None
+    comparison: Comparison, *, title: str = TITLE, rule: str = "robust", rejected: int | None = None
 ) -> Page:
     """All that there is to say about a comparison.
 
@@ -69,7 +79,7 @@ def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
 
 
 def _scores(comparison: Comparison) -> Section:
-    unscored = tuple(f"`{name}` was not scored: {why}" for name, why in comparison.unscored.items())
+    unscored = tuple(not_scored(comparison, "`"))
     tables = (
         _score_table("Scores", comparison.rules, comparison),
         _other_table(comparison),
@@ -115,6 +125,12 @@ def _other_table(comparison: Comparison) -> Table:
         "the chance that an event that happened had a higher forecast than one that did not. Sharpness is the variance of "
         "the forecasts."
     )
+    if comparison.options is not None:
+        note = (
+            "Brier by answers: each question counts by the number of its answers. The slope is the power that the forecasts should "
+            "be raised to: 1 for forecasts that are neither too extreme (below 1) nor too timid (above 1). AUC and sharpness are "
+            "those of each option against the rest: the mean AUC, and the sum of the variances."
+        )
     return Table(
         "Other scores", (*columns, "AUC", "sharpness"), rows, f"{note} {_certain_and_wrong(comparison)}".strip()
     )
@@ -131,6 +147,14 @@ def _decomposition_table(comparison: Comparison) -> Table:
         f"whatever the rule: {estimate(of_brier)} in Brier score, {estimate(of_log)} in log score. An infinite log score has "
         "no parts."
     )
+    if comparison.options is not None:
+        note = (
+            "Score = reliability - resolution + uncertainty, each summed over the options, one against the rest. Reliability is what "
+            "perfect recalibration would save, resolution what the recalibrated forecasts save against the base rates, and the "
+            f"uncertainty is what these cost, whatever the rule: {estimate(of_brier)} in Brier score. The log score of more than two "
+            "options has no such parts."
+        )
+        return Table("What the scores are made of", columns[:3], tuple(row[:3] for row in rows), note)
     return Table("What the scores are made of", columns, rows, note)
 
 
@@ -166,6 +190,8 @@ def _reliability(comparison: Comparison, rule: str) -> Section:
         "diagonal belongs to forecasts that are too extreme, a steeper one to forecasts that are too timid. The bars below "
         "are a histogram of the forecasts: they show where the forecasts lie."
     )
+    if comparison.options is not None:
+        text = f"Each option of each question is an event here, one against the rest. {text}"
     return Section("Can the forecasts be taken at their word?", text, (pictures.of_individuals(comparison), *diagrams))
 
 
@@ -188,7 +214,9 @@ def _individuals(comparison: Comparison) -> Section:
         "The theory behind `minimax` is about forecasters who are calibrated and whose evidence is independent once the "
         "outcome is known. This is how far yours are from that."
     )
-    rows = (
+    if comparison.options is not None:
+        text = "How sure the forecasters are and how much they share, measured on their distributions over the options."
+    rows: tuple[tuple[str, ...], ...] = (
         _measured("calibration slope", found.slope, "1", "below 1: over-confident; above 1: under-confident"),
         _measured("calibration intercept", found.intercept, "0", "below 0: they expect too much; above 0: too little"),
         _measured("correlation given the outcome", found.dependence, "0", "above 0: shared information or errors"),
@@ -207,6 +235,14 @@ def _individuals(comparison: Comparison) -> Section:
         f"{both} with at least two answers. {f'{without}. ' if without else ''}The stretch is that of "
         "the average log-odds of the answers that a rule combined, which would have fitted the outcomes best."
     )
+    if comparison.options is not None:
+        ruled_out = ("answers that rule out an option", *rows[4][1:])
+        rows = (rows[0], *rows[2:4], ruled_out, *rows[5:])
+        note = (
+            "The slope is the power that the answers should be raised to. The correlation is that of the log-odds of two forecasters "
+            "for one option against the rest, over options with the same outcome. The stretch is the power for the geometric mean of "
+            "the answers that a rule combined."
+        )
     table = Table("The answers", ("quantity", "measured", "95 % interval", "the theory's", "what it means"), rows, note)
     return Section("The forecasters one by one", text, (table,))
 
@@ -238,14 +274,21 @@ def _meaning(comparison: Comparison) -> Section:
         else f"the {comparison.clusters:,} clusters of questions are drawn whole, since questions of one cluster go together"
     )
     clipped = (
-        f"Rules that work with log-odds saw answers brought into [{comparison.clip:g}, {1 - comparison.clip:g}], since one "
+        f"Rules in which a certain answer decides saw answers brought into [{comparison.clip:g}, {1 - comparison.clip:g}], since one "
         "certain answer would decide the forecast alone."
     )
+    brier = "A Brier score is the mean squared distance of the forecast from the outcome, 0 or 1."
+    if comparison.options is not None:
+        clipped = (
+            f"Rules in which a certain answer decides saw answers raised to at least {comparison.clip:g} for each option, since "
+            "one certain answer would decide the forecast alone."
+        )
+        brier = (
+            "A Brier score is the squared distance of the forecast from the outcome, 0 or 1, summed over the options: from 0 to 2. "
+            "For two options it is twice the score of a question with yes and no."
+        )
     points = (
-        (
-            "A Brier score is the mean squared distance of the forecast from the outcome, 0 or 1. Each question counts once, "
-            "however many answers it has."
-        ),
+        f"{brier} Each question counts once, however many answers it has.",
         (
             f"The 95 % intervals come from {comparison.draws:,} bootstrap draws: {together}. Two rules are compared on the "
             "same draws, so that hard questions do not blur the difference."
@@ -269,6 +312,7 @@ def _settings(comparison: Comparison, rejected: int | None) -> dict[str, str]:
     return {
         "questions": f"{comparison.questions:,}",
         "questions left out": f"{comparison.left_out:,}",
+        **({} if comparison.options is None else {"options a question": f"up to {comparison.options:,}"}),
         "forecasters": f"{comparison.forecasters:,}",
         "answers": f"{comparison.answers:,}",
         **({} if rejected is None else {"rows rejected": f"{rejected:,}"}),

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..evaluation.advice import TO_DO
+from ..evaluation.sayings import without_forecasters
 from ..wording import counted, percent
 
 if TYPE_CHECKING:
@@ -60,16 +61,33 @@ def in_parts(advice: tuple[str, ...]) -> tuple[str, str]:
 
 def basis(comparison: Comparison) -> str:
     """What the comparison rests on, in a sentence."""
-    return (
+    size = (
         f"{counted(comparison.questions, 'question')} with an outcome, {counted(comparison.forecasters, 'forecaster')}, "
-        f"{counted(comparison.answers, 'answer')}; the event happened in {percent(comparison.base_rate)} of the questions."
+        f"{counted(comparison.answers, 'answer')}"
     )
+    if comparison.options is None:
+        return f"{size}; the event happened in {percent(comparison.base_rate)} of the questions."
+    if math.isnan(comparison.base_rate):
+        return f"{size}; each question has its own options, up to {comparison.options}."
+    often = percent(comparison.base_rate)
+    return f"{size}; of the {comparison.options} options the most frequent came true in {often} of the questions."
 
 
 def of_base_rate(comparison: Comparison) -> str:
     """What no forecaster at all would score, in a sentence; nothing where it is not to be had."""
     score = comparison.base_rate_brier
-    return "" if math.isnan(score) else f"Always saying the base rate has {estimate(score)}."
+    return "" if math.isnan(score) else f"{without_forecasters(comparison)} has {estimate(score)}."
+
+
+def not_scored(comparison: Comparison, mark: str = "") -> list[str]:
+    """The rules that were not scored, in a sentence for each reason; ``mark`` goes around their names."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in comparison.unscored.items():
+        by_reason.setdefault(why, []).append(f"{mark}{name}{mark}")
+    return [
+        f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} not scored: {why}"
+        for why, names in by_reason.items()
+    ]
 
 
 def how_scored(comparison: Comparison) -> str:

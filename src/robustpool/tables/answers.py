@@ -14,8 +14,10 @@ import numpy as np
 
 from ..checks import frozen
 from ..errors import InputError
-from .entries import NOTHING, READABLE, TWO_VALUED, UNREADABLE
+from .engine import among
+from .entries import NOTHING, OPTION_NO, READABLE, TWO_VALUED, UNREADABLE
 from .formats import WITHDRAWN
+from .options import ALL_ODDS, SUMS_TO_1, Options, distributions, find_options
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
 from .values import named, quoted, seconds
@@ -58,8 +60,11 @@ class Answers:
     tally: Tally
     size: int  # entries
     forecasters: int
+    options: Options | None = None
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they are whole numbers
-    doubts: list[tuple[int, str, str]] = field(default_factory=list)  # entry, rule and words: outcomes that are not taken
+    doubts: list[tuple[int, str, str]] = field(
+        default_factory=list
+    )  # entry, rule and words: outcomes that are not taken
 
     def count(self, **more: int) -> None:
         """Add to the tally."""
@@ -67,7 +72,8 @@ class Answers:
 
     def parts(self, as_of: float | None = None, *, room: int | None = None) -> Iterator[Part]:
         """The answers in tables with at most about ``room`` entries each; without ``room`` one table."""
-        number = 1 if room is None else max(1, -(-self.size // room))
+        most = 1 if self.options is None else self.options.most
+        number = 1 if room is None else max(1, -(-self.size * most // room))
         for part in range(number):
             yield self._part(part, number, as_of)
 
@@ -108,61 +114,95 @@ class Answers:
         first = _least(rows["r"], start)
         outcome, cluster, refused = self._facts(rows, question, start, first)
         kept = ~np.isnan(rows["p"]) & ~refused[question]
-        answers, dropped = self._last(rows, question, kept, as_of)
-        self.count(**dropped)
+        if as_of is not None:
+            early, untimed = rows["t"] <= as_of, np.isinf(rows["t"])  # they may be later: nobody should look ahead
+            self.count(untimed=(kept & untimed).sum(), later=(kept & ~early & ~untimed).sum())
+            kept &= early & ~untimed
+        names = ("f", "r", "p", "t", "w", "e", "k", "size", "no")
+        found = {name: rows[name][kept] for name in names if name in rows} | {"question": question[kept]}
+        if self.options is not None:
+            found = self._distributions(found)
+        found = self._last(found, as_of)
         order = np.argsort(first)
         number = np.empty_like(order)
         number[order] = np.arange(len(order))
-        answers = answers[np.argsort(number[question[answers]], kind="stable")]
-        optional = {
-            name: frozen(rows[key][answers])
-            for name, key in (("weight", "w"), ("timestamp", "t"))
-            if key in rows
-        }
+        by_question = np.argsort(number[found["question"]], kind="stable")
+        found = {name: column[by_question] for name, column in found.items()}
+        optional = {name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found}
         if "timestamp" in optional:
             time = optional["timestamp"]
             optional["timestamp"] = frozen(np.where(np.isinf(time), np.nan, time))
         table = ForecastTable(
             questions=range(len(start)),  # type: ignore[arg-type]
             forecasters=range(self.forecasters),  # type: ignore[arg-type]
-            question=frozen(number[question[answers]]),
-            forecaster=frozen(rows["f"][answers].astype(np.int64)),
-            probability=frozen(rows["p"][answers]),
+            question=frozen(number[found["question"]]),
+            forecaster=frozen(found["f"].astype(np.int64)),
+            probability=frozen(found["p"]),
             outcome=frozen(outcome[order]),
             cluster=None if cluster is None else frozen(cluster[order]),
+            options=None if self.options is None else self._option_names(part, parts, order),
             **optional,
         )
         return Part(table, first[order])
 
     def _query(self, part: int, parts: int) -> str:
         """The entries that are forecasts, ordered by question, forecaster and time; the last of equal ones counts."""
-        there = self.entries.columns
+        there, order = self.entries.columns, ["q", "f"]
+        probability, tables = "probability", "entries LEFT JOIN forecasters USING (forecaster)"
+        outcome = "outcome"
         columns = {
             "q": "hash(question)",
             "check": "(hash(question, 1) & 65535)::USMALLINT",
             "f": "coalesce(number, -1)::INTEGER",
             "r": "entries.rowid",
-            "p": "coalesce(CASE WHEN fault IS NULL THEN probability END, 'nan'::DOUBLE)",
         }
         if "timestamp" in there:
             columns["t"] = "coalesce(timestamp, '-inf'::DOUBLE)"
+            order.append("t")
         if "end" in there:
             columns["e"] = "coalesce(\"end\", 'inf'::DOUBLE)"
         if "weight" in there:
             columns["w"] = "coalesce(weight, 'nan'::DOUBLE)"
-        if "outcome" in there:
-            columns["o"] = f"CASE WHEN fault IS NULL THEN outcome ELSE {NOTHING} END::TINYINT"
         if "cluster" in there:
             columns["c"] = "CASE WHEN fault IS NULL AND cluster <> '' THEN hash(cluster) ELSE 0 END"
-        if "option" in there:
-            columns["no"] = "option_key IN ('b', '0', '0.0', 'false', 'no')"
-            columns["p"] = "coalesce(CASE WHEN fault IS NULL THEN CASE WHEN no THEN 1 - probability ELSE probability END END, 'nan'::DOUBLE)"
-        sieves = sum(not check.is_forecast for check in self.entries.checks)
-        named = ", ".join(f'{sql} AS "{name}"' for name, sql in sorted(columns.items(), key=lambda item: item[0] != "no"))
-        some = f"AND hash(question) % {parts} = {part}" if parts > 1 else ""
-        order = ", ".join(["q", "f", *(["t"] if "t" in columns else []), *(["no DESC"] if "no" in columns else []), "r"])
-        return f"""SELECT {named} FROM entries LEFT JOIN forecasters USING (forecaster)
-                   WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {some} ORDER BY {order}"""
+        if self.options is not None:
+            columns |= {"k": "options.k", "size": "size"}
+            order.append("options.k")
+            tables += """ JOIN options USING (question, option_key)
+                          JOIN (SELECT question, count(*) AS size FROM options GROUP BY question) USING (question)"""
+            outcome = self.options.outcome
+        elif "option" in there:
+            columns["no"] = among("option_key", OPTION_NO)
+            order.append("no DESC")
+            probability = "CASE WHEN no THEN 1 - probability ELSE probability END"
+        if "outcome" in there:
+            columns["o"] = f"(CASE WHEN fault IS NULL THEN {outcome} ELSE {NOTHING} END)::SMALLINT"
+        columns["p"] = f"coalesce(CASE WHEN fault IS NULL THEN {probability} END, 'nan'::DOUBLE)"
+        named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
+        sieves = self.entries.sieves
+        return f"""SELECT {named} FROM {tables}
+                   WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {_some(part, parts)}
+                   ORDER BY {", ".join([*order, "r"])}"""
+
+    def _option_names(self, part: int, parts: int, order: IntArray) -> list[tuple[str, ...]]:
+        """The names of the options of each question, in this order of the questions of a part."""
+        query = f"SELECT hash(question) AS q, option FROM options WHERE true {_some(part, parts)} ORDER BY q, k"
+        found = self.engine.arrays(query)
+        ends = np.flatnonzero(found["q"][1:] != found["q"][:-1]) + 1
+        names = [tuple(group.tolist()) for group in np.split(found["option"], ends)]
+        return [names[each] for each in order.tolist()]
+
+    def _distributions(self, rows: dict[str, Any]) -> dict[str, Any]:
+        """The entries of each answer as a distribution over the options of its question."""
+        assert self.options is not None
+        odds = self.entries.odds
+        answers, wrong, sums, given, again, replaced = distributions(rows, self.options, odds=odds)
+        self.count(duplicates=again, replaced=replaced)
+        names = self.texts(wrong, "question", "forecaster")
+        for line, name, who, total, size in zip(self.lines(wrong)[0].tolist(), *names, sums, given, strict=True):
+            says = f"(question {named(name)}, forecaster {named(who)}) " + ("lacks some" if odds else f"sums to {total:g}")
+            self.log.add(ALL_ODDS if odds else SUMS_TO_1, line, says, count=int(size))
+        return answers
 
     def _facts(
         self, rows: dict[str, Any], question: IntArray, start: IntArray, first: IntArray
@@ -214,27 +254,21 @@ class Answers:
             says = f"(question {named(name)}) says another thing than {self.log.place} {before}"
             self.log.add(ONE_CLUSTER, int(line), says, count=int(count))
 
-    def _last(
-        self, rows: dict[str, Any], question: IntArray, kept: BoolArray, as_of: float | None
-    ) -> tuple[IntArray, dict[str, int]]:
-        """The last answer of each forecaster to each question, and what became of the others, by their names in a `Tally`."""
-        dropped = {}
-        if as_of is not None:
-            early, untimed = rows["t"] <= as_of, np.isinf(rows["t"])  # they may be later: nobody should look ahead
-            dropped = {"untimed": (kept & untimed).sum(), "later": (kept & ~early & ~untimed).sum()}
-            kept = kept & early & ~untimed
-        at = np.flatnonzero(kept)
-        last = np.ones(len(at), np.bool_)
-        last[:-1] = (question[at][1:] != question[at][:-1]) | (rows["f"][at][1:] != rows["f"][at][:-1])
+    def _last(self, rows: dict[str, Any], as_of: float | None) -> dict[str, Any]:
+        """The last answer of each forecaster to each question; what became of the others is counted."""
+        last = np.ones(len(rows["f"]), np.bool_)
+        last[:-1] = (rows["question"][1:] != rows["question"][:-1]) | (rows["f"][1:] != rows["f"][:-1])
         if not last.all():
             number = np.cumsum(last) - last  # of the answer that is kept
-            dropped |= _became({name: column[at] for name, column in rows.items()}, ~last, np.flatnonzero(last)[number])
-        answers = at[last]
-        if "e" in rows:
-            ended = rows["e"][answers] <= (np.finfo(np.float64).max if as_of is None else as_of)
-            self._withdraw(rows["r"][answers[ended]])
-            answers = answers[~ended]
-        return answers, dropped
+            self.count(**_became(rows, ~last, np.flatnonzero(last)[number]))
+        answers = {name: column[last] for name, column in rows.items()}
+        if "e" in answers:
+            ended = answers["e"] <= (np.finfo(np.float64).max if as_of is None else as_of)
+            self._withdraw(answers["r"][ended])
+            answers = {name: column[~ended] for name, column in answers.items()}
+        if "n" in answers:
+            self.count(complements=(answers["n"] - 1).sum())  # entries for further options
+        return answers
 
     def _withdraw(self, entries: IntArray) -> None:
         names = self.texts(entries, "question", "forecaster")
@@ -263,13 +297,18 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
         first, last = answers.lines(failed["r"])
         text = [failed[name].tolist() for name in ("question", "forecaster", "shown")]
         before = log.total
-        log.fail(Failed(entries.checks, np.asarray(failed["fault"]).astype(np.int64), first, last, *text), entries.width)
+        log.fail(
+            Failed(entries.checks, np.asarray(failed["fault"]).astype(np.int64), first, last, *text), entries.width
+        )
         lost += log.total - before - len(failed["r"])  # further lines of what is too long
     engine.connection.execute(
         """CREATE TABLE forecasters AS SELECT forecaster, row_number() OVER (ORDER BY min(rowid)) - 1 AS number
            FROM entries WHERE fault IS NULL GROUP BY forecaster"""
     )
     ((answers.forecasters,),) = engine.rows("SELECT count(*) FROM forecasters")
+    answers.options = find_options(engine, entries)
+    if answers.options is not None:
+        answers.tally = replace(answers.tally, options=answers.options.most)
     answers.count(entries=size + lost, missing=missing)
     return answers
 
@@ -310,7 +349,10 @@ def _said_first(
 
 def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str, int]:
     """What became of rows in place of each of which the row ``by`` is kept."""
-    old, new = {name: column[dropped] for name, column in rows.items()}, {name: column[by[dropped]] for name, column in rows.items()}
+    if "n" in rows:  # distributions, of which only one stands at a time
+        return {"superseded": int(rows["n"][dropped].sum())}
+    old = {name: column[dropped] for name, column in rows.items()}
+    new = {name: column[by[dropped]] for name, column in rows.items()}
     same_time = old["t"] == new["t"] if "t" in old else np.ones(len(old["p"]), np.bool_)
     beside = same_time & old["no"] & ~new["no"] if "no" in old else np.zeros(len(old["p"]), np.bool_)
     same = same_time & ~beside & (old["p"] == new["p"])
@@ -322,3 +364,8 @@ def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str,
         "replaced": int((same_time & ~beside & ~same).sum()),
         "superseded": int((~same_time).sum()),
     }
+
+
+def _some(part: int, parts: int) -> str:
+    """Which questions are in a part, in SQL."""
+    return f"AND hash(question) % {parts} = {part}" if parts > 1 else ""

@@ -141,6 +141,13 @@ class Entries(NamedTuple):
     checks: tuple[Check, ...]
     columns: frozenset[str]  # those beside question, forecaster, probability, fault and shown
     width: int  # entries of a row
+    distributions: bool = False  # a row names the options, so that they are more than yes and no
+    odds: bool = False
+
+    @property
+    def sieves(self) -> int:
+        """How many of the checks tell that an entry is no forecast at all; they come first."""
+        return sum(not check.is_forecast for check in self.checks)
 
 
 class Reading(NamedTuple):
@@ -195,7 +202,9 @@ def make_entries(source: Source, plan: Plan, how: Reading) -> Entries:
         SELECT {quoted}, given AS probability, fault, CASE fault {shown} END AS shown
         FROM (SELECT *, CASE {faults} END::UTINYINT AS fault
               FROM (SELECT *, {named} FROM {_unpivoted(source, plan)}))"""
-    return Entries(query, checks, frozenset(kept) - {"question", "forecaster"}, max(1, len(plan.cells)))
+    grouped = bool(plan.cells) and plan.cells[0].option is not None
+    width = max(1, len(plan.cells))
+    return Entries(query, checks, frozenset(kept) - {"question", "forecaster"}, width, grouped, how.odds)
 
 
 def ask_for_signs(engine: Engine, entries: Entries) -> None:

@@ -32,21 +32,32 @@ class PooledTable:
     >>> pooled = PooledTable(["rain"], np.array([0.75]), np.array([2]), np.array([np.nan]), forecasters=2)
     >>> pooled.columns()
     {'question_id': ['rain'], 'forecast': [0.75], 'forecasters': [2]}
+
+    Questions with options have a line for each of them:
+
+    >>> pooled = PooledTable(["final"], np.array([[0.75, 0.25]]), np.array([2]), np.array([0.0]), 2, options=[("win", "lose")])
+    >>> pooled.columns()
+    {'question_id': ['final', 'final'], 'option': ['win', 'lose'], 'forecast': [0.75, 0.25], 'forecasters': [2, 2],
+     'outcome': [1, 0]}
     """
 
     questions: Sequence[str]
-    forecasts: FloatArray  # (questions,)
+    forecasts: FloatArray  # (questions,), or with options (questions, K), NaN beyond one's own
     answers: IntArray  # (questions,): how many answers each forecast is made of
-    outcome: FloatArray  # (questions,): 0, 1, or NaN where it is not known
+    outcome: FloatArray  # (questions,): 0, 1 (with options: the number of one), or NaN where it is not known
     forecasters: int  # how many there are in the whole table
     rejected: RowsLeftOut = field(default_factory=RowsLeftOut)
     tally: Tally = field(default_factory=Tally)
     contradictions: int = 0  # questions with both a 0 and a 1
     unfit: int = 0  # questions with another number of answers than the rule is for
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
+    clipped: int = 0  # answers that were brought into [clip, 1 - clip]
+    options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, None for NaN; with the outcomes, if any is known."""
+        if self.options is not None:
+            return self._long_columns(self.options)
         columns: dict[str, list[Any]] = {
             "question_id": list(self.questions) if self.question_type is None else list(map(int, self.questions)),
             "forecast": _with_none(self.forecasts),
@@ -54,6 +65,26 @@ class PooledTable:
         }
         if not np.isnan(self.outcome).all():
             columns["outcome"] = [None if math.isnan(value) else int(value) for value in self.outcome.tolist()]
+        return columns
+
+    def _long_columns(self, options: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
+        """A line for each option of each question; the outcome is 1 for the option that came true, 0 for the others."""
+        sizes = np.fromiter(map(len, options), np.int64, len(options))
+        line = np.repeat(np.arange(len(options)), sizes)
+        option = np.arange(len(line)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        names = list(self.questions) if self.question_type is None else list(map(int, self.questions))
+        columns: dict[str, list[Any]] = {
+            "question_id": [names[question] for question in line.tolist()],
+            "option": [name for names in options for name in names],
+            "forecast": _with_none(self.forecasts[line, option]),
+            "forecasters": self.answers[line].tolist(),
+        }
+        if not np.isnan(self.outcome).all():
+            known = ~np.isnan(self.outcome[line])
+            true = self.outcome[line] == option
+            columns["outcome"] = [
+                int(came) if there else None for came, there in zip(true.tolist(), known.tolist(), strict=True)
+            ]
         return columns
 
     def frame(self, backend: str = "pandas") -> Any:
@@ -118,7 +149,10 @@ def _parquet_writer(table: PooledTable) -> Callable[[Path], object]:
     """What writes the table to a path."""
     import duckdb
 
-    columns = {name: column if isinstance(column, np.ndarray) else np.array(column) for name, column in table._typed_columns().items()}
+    columns = {
+        name: column if isinstance(column, np.ndarray) else np.array(column)
+        for name, column in table._typed_columns().items()
+    }
 
     def write(path: Path) -> None:
         with duckdb.connect() as connection:

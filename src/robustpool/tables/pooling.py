@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..aggregators.design import AnyAggregator, agents_of, as_aggregator
+from ..aggregators.distributions import combine_distributions, distribution_rule
 from ..aggregators.rules import Rule
 from ..checks import number
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, combine, low_end
+from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine, raised_words
 from ..wording import counted
 from . import answers as all_answers
 from .pooled import PooledTable
 from .reading import Reading, answers_of, check_unread, closing, moment
 from .recency import weigh_by_age
-from .records import ForecastTable
+from .records import ForecastTable, Group
 from .rejecting import RowsLeftOutWarning, summary_lines
 from .sources import is_path, native_frame
 
@@ -32,9 +33,13 @@ if TYPE_CHECKING:
     from .records import IntArray
 
 
+CONTRADICTION = "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question {} has both"
+ALL_RULED_OUT = "somebody rules out each of the options, so that all of them get the same forecast; question {} is such a contradiction"
+
+
 def aggregate_table(
     source: str | os.PathLike[str] | ForecastTable | Any,
-    rule: AnyAggregator = "minimax",
+    rule: AnyAggregator = "robust",
     *,
     clip: float | None = None,
     half_life: float | None = None,
@@ -130,35 +135,53 @@ class Pool:
     def __init__(self, aggregator: Callable[[Any], Any], clip: float | None, half_life: float | None) -> None:
         """No table yet; what cannot work is said before anything is read."""
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
-        self._aggregator, self._clip = aggregator, low_end(clip)
+        self._aggregator, self._clip = aggregator, clip_for(aggregator, clip)
+        self._by_default = clip is None
         self._agents = agents_of(aggregator)
         self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
         if self._half_life is not None and not self._takes_weights:
             raise InputError("half_life makes weights, and this rule takes none.")
         self._unweighted = False
         self._parts: list[Pooled] = []
-        self._at_odds: list[int] = []  # questions with both a 0 and a 1
+        self._options: list[tuple[str, ...]] | None = None
+        self._at_odds: list[int] = []  # questions that contradict themselves
         self._unfit: list[tuple[int, int]] = []  # questions with a number of answers that the rule is not made for
-        self.answered = self.untimed = self.questions = 0
+        self.answered = self.untimed = self.questions = self.clipped = 0
 
     def add(self, given: ForecastTable, first: IntArray) -> None:
         """Combine the answers of a table; ``first`` says which of all questions its questions are."""
         table = given if self._half_life is None else weigh_by_age(given, self._half_life)
         self.untimed += given.rows - table.rows
         self.questions += len(first)
-        forecasts = np.full(len(first), np.nan)
+        self.answered += table.rows
+        if table.options is not None:
+            self._options = [*(self._options or []), *table.options]
+        forecasts = np.full((len(first), *table.probability.shape[1:]), np.nan)
         for group in table.groups():
-            count = group.reports.shape[1]
-            self.answered += group.reports.size
-            if self._agents not in (None, count):
-                self._unfit += [(each, count) for each in first[group.questions].tolist()]
-                continue
-            weights = group.weights if self._takes_weights else None
-            self._unweighted |= weights is not group.weights
-            said, at_odds = combine(group.reports, self._aggregator, self._clip, weights)
-            forecasts[group.questions] = said
-            self._at_odds += first[group.questions[at_odds]].tolist()
+            if table.options is None:
+                self._pool(group, first, forecasts)
+            else:
+                said = combine_distributions(
+                    group.reports, distribution_rule(self._aggregator), self._clip, group.weights
+                )
+                forecasts[group.questions, : group.reports.shape[2]] = said.forecasts
+                self._note(said.clipped, first[group.questions[said.at_odds]])
         self._parts.append(Pooled(first, forecasts, table.answers, table.outcome))
+
+    def _pool(self, group: Group, first: IntArray, forecasts: FloatArray) -> None:
+        count = group.reports.shape[1]
+        if self._agents not in (None, count):
+            self._unfit += [(each, count) for each in first[group.questions].tolist()]
+            return
+        weights = group.weights if self._takes_weights else None
+        self._unweighted |= weights is not group.weights
+        said = combine(group.reports, self._aggregator, self._clip, weights)
+        forecasts[group.questions] = said.forecasts
+        self._note(said.clipped, first[group.questions[said.at_odds]])
+
+    def _note(self, clipped: int, at_odds: IntArray) -> None:
+        self.clipped += clipped
+        self._at_odds += at_odds.tolist()
 
     def done(self, names: Callable[[IntArray], list[str]], stacklevel: int) -> PooledTable:
         """One table of all of them, with a warning for what is odd; ``names`` tells how questions are called."""
@@ -166,9 +189,16 @@ class Pool:
         order = np.argsort(first)
         forecasts, answers, outcome = (column[order] for column in columns)
         self._warn(names, int(np.count_nonzero(answers)), stacklevel + 1)
-        odd, unfit = len(self._at_odds), len(self._unfit)
         return PooledTable(
-            names(first[order]), forecasts, answers, outcome, forecasters=0, contradictions=odd, unfit=unfit
+            names(first[order]),
+            forecasts,
+            answers,
+            outcome,
+            forecasters=0,
+            contradictions=len(self._at_odds),
+            unfit=len(self._unfit),
+            clipped=self.clipped,
+            options=None if self._options is None else [self._options[each] for each in order.tolist()],
         )
 
     def _warn(self, names: Callable[[IntArray], list[str]], answered: int, stacklevel: int) -> None:
@@ -184,11 +214,16 @@ class Pool:
             warnings.warn(
                 "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
             )
+        if self.clipped and self._by_default:
+            words = clipped_words(self.clipped, self.answered, "clip=0", "answer")
+            if self._options is not None:
+                words = raised_words(self.clipped, self.answered)
+            warnings.warn(words, ClippedWarning, stacklevel=stacklevel)
         if self._at_odds:
             (name,) = names(np.array([min(self._at_odds)]))
+            what = CONTRADICTION if self._options is None else ALL_RULED_OUT
             warnings.warn(
-                "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question "
-                f"{name} has both ({len(self._at_odds):,} of {counted(self.questions, 'question')}).",
+                f"{what.format(name)} ({len(self._at_odds):,} of {counted(self.questions, 'question')}).",
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )

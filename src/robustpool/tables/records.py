@@ -16,7 +16,7 @@ import numpy as np
 from ..checks import frozen
 from ..errors import InputError
 from ..files import write_whole
-from . import column_checks
+from . import column_checks, option_checks
 
 if TYPE_CHECKING:
     import os
@@ -47,10 +47,10 @@ def neutral(text: str) -> str:
 
 
 class Group(NamedTuple):
-    """Questions with equally many answers."""
+    """Questions with equally many answers and, if they have options, equally many of those."""
 
     questions: IntArray  # (m,), numbers of questions
-    reports: FloatArray  # (m, n)
+    reports: FloatArray  # (m, n), or with options (m, n, k)
     weights: FloatArray | None  # (m, n), if the table has weights
 
 
@@ -107,7 +107,8 @@ class Tally:
     superseded: int = 0  # the forecaster answered again later
     later: int = 0  # after the time that was asked for
     untimed: int = 0  # without a timestamp, where answers until some time were asked for
-    complements: int = 0  # of formats with a row for each option: the probability of no, beside that of yes
+    complements: int = 0  # of formats with a row for each option: those beside the first of an answer
+    options: int = 0  # the largest number of options; 0 where there are only yes and no
     ignored: tuple[str, ...] = ()  # columns that were not used
     outside: tuple[str, ...] = ()  # those of them (wide) that have numbers, most of which are no probabilities
     forecasters: tuple[str, ...] = ()  # of a wide source: the columns that were taken as forecasters
@@ -132,6 +133,9 @@ class ForecastTable:
 
     The columns are checked, and read-only; arrays that can be written to are copied, so that the caller's stay as they are.
 
+    Questions may have more than two outcomes. Then ``options`` names those of each question, an answer is a distribution over
+    them, and the outcome is the number of the option that came true.
+
     >>> table = ForecastTable(
     ...     questions=["rain", "snow"],
     ...     forecasters=["ann", "bob"],
@@ -150,14 +154,17 @@ class ForecastTable:
     forecasters: Sequence[str]  # names, in the order in which they came
     question: IntArray  # (rows,), increasing
     forecaster: IntArray  # (rows,)
-    probability: FloatArray  # (rows,), in [0, 1]
-    outcome: FloatArray  # (questions,): 0, 1, or NaN where it is not known
+    probability: (
+        FloatArray  # (rows,), in [0, 1]; with options (rows, K), K the largest number of them, NaN beyond one's own
+    )
+    outcome: FloatArray  # (questions,): 0, 1 (with options: the number of one, from 0), or NaN where it is not known
     weight: FloatArray | None = None  # (rows,), positive
     timestamp: FloatArray | None = None  # (rows,), seconds since 1970, UTC
     cluster: IntArray | None = None  # (questions,): questions of one cluster are not independent of each other
     rejected: RowsLeftOut = field(default_factory=RowsLeftOut)
     tally: Tally = field(default_factory=Tally)
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
+    options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
     offsets: IntArray = field(init=False, repr=False)  # (questions + 1,)
 
     def __post_init__(self) -> None:
@@ -185,8 +192,14 @@ class ForecastTable:
         for name in ("probability", "outcome", "weight", "timestamp"):
             if getattr(self, name) is not None:
                 self._keep(name, column_checks.own(getattr(self, name), np.float64))
-        column_checks.probabilities(self.probability, row)
-        column_checks.outcomes(self.outcome, lambda i: f"that of question {self.questions[i]}")
+        if self.options is None:
+            column_checks.probabilities(self.probability, row)
+            column_checks.outcomes(self.outcome, lambda i: f"that of question {self.questions[i]}")
+        else:
+            sizes = option_checks.sizes(self.options, self.questions)
+            distributions = option_checks.distributions(self.probability, sizes[self.question], row)
+            self._keep("probability", frozen(distributions))
+            option_checks.outcomes(self.outcome, sizes, self.questions)
         if self.weight is not None:
             column_checks.weights(self.weight, row)
         if self.timestamp is not None:
@@ -205,18 +218,28 @@ class ForecastTable:
         """How many answers each question has."""
         return np.diff(self.offsets)
 
+    @property
+    def option_counts(self) -> IntArray:
+        """How many options each question has; 2 for yes and no."""
+        if self.options is None:
+            return np.full(len(self.questions), 2)
+        return np.fromiter(map(len, self.options), np.int64, len(self.options))
+
     def groups(self) -> Iterator[Group]:
-        """Questions with equally many answers, as rectangles of reports; by the number of answers, in bounded pieces.
+        """Questions with equally many answers (and options), as blocks of reports; by the number of answers, in bounded pieces.
 
         Within a question the answers keep their order. Questions without an answer are in no group.
         """
-        answers = self.answers
-        order = np.argsort(answers, kind="stable")
-        sizes, starts, counts = np.unique(answers[order], return_index=True, return_counts=True)
-        for n, start, end in zip(sizes.tolist(), starts, starts + counts, strict=True):
-            step = max(1, ANSWERS_AT_ONCE // max(n, 1))
+        answers, options = self.answers, self.option_counts
+        key = answers * (int(options.max(initial=0)) + 1) + options
+        order = np.argsort(key, kind="stable")
+        _, starts, counts = np.unique(key[order], return_index=True, return_counts=True)
+        for start, end in zip(starts, starts + counts, strict=True):
+            n, k = int(answers[order[start]]), int(options[order[start]])
+            step = max(1, ANSWERS_AT_ONCE // max(n if self.options is None else n * k, 1))
             for first in range(start, end if n else start, step):
                 questions = order[first : min(first + step, end)]
                 rows = self.offsets[questions][:, None] + np.arange(n)
                 weights = None if self.weight is None else self.weight[rows]
-                yield Group(questions, self.probability[rows], weights)
+                reports = self.probability[rows]
+                yield Group(questions, reports if self.options is None else reports[:, :, :k], weights)

@@ -35,6 +35,7 @@ ASIDES = {
     "untimed": ("has", "have", "no timestamp, which as_of and half_life need"),
     "complements": ("is", "are", "the probability of no, beside that of yes"),
 }
+FURTHER_OPTION = ("is", "are", "the probability of a further option of the same answer")
 """Sentences on what is no answer of the table without being wrong, by its name in `Tally.aside`: verbs and the rest."""
 
 
@@ -199,7 +200,7 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
         )
     for name, count in tally.aside.items():
         if count:
-            one, many, what = ASIDES[name]
+            one, many, what = FURTHER_OPTION if tally.options and name == "complements" else ASIDES[name]
             lines.append(f"{counted(count, tally.entry)} {one if count == 1 else many} {what}.")
     if tally.times:
         looks = (

@@ -11,8 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from ..errors import InputError
 from .csv_source import CsvSource, Lost, open_file
 from .engine import literal, no_folder

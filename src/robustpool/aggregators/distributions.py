@@ -1,0 +1,228 @@
+"""Rules for questions with more than two outcomes: each report is a distribution over the options, and so is the answer.
+
+Notation: x_ik is what agent i says of option k of a question, n agents and K options; sums over agents are weighted where
+there are weights. The log-linear pool g of the reports is their geometric mean, divided by its sum:
+
+    log g_k = mean_i log x_ik - log sum_j exp(mean_i log x_ij)
+
+For K = 2 it is the geometric mean of odds: log g_1/g_0 = mean_i log x_i1/x_i0. So it has that name here, and each rule gives
+for two options what the rule of the same name in `robustpool.aggregators.rules` gives.
+
+>>> reports = np.array([[[0.6, 0.3, 0.1], [0.5, 0.2, 0.3]]])
+>>> combine_distributions(reports, "mean").forecasts.round(3)
+array([[0.55, 0.25, 0.2 ]])
+>>> combine_distributions(reports, "geometric-odds").forecasts.round(3)
+array([[0.567, 0.254, 0.179]])
+>>> combine_distributions(reports, "robust").forecasts.round(3)
+array([[0.574, 0.251, 0.175]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from ..errors import InputError
+from .rows import CELLS_AT_ONCE, SMALLEST
+from .rules import Rule, get_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .rows import BoolArray, FloatArray
+
+
+# ------------------------------------------------------------------------------------------------------------ the pools
+
+
+def mean(reports: FloatArray, weights: FloatArray) -> FloatArray:
+    """f_k = mean_i x_ik."""
+    return _mean(reports, weights)
+
+
+def log_linear(reports: FloatArray, weights: FloatArray) -> FloatArray:
+    """f = g, the geometric mean of the distributions, divided by its sum."""
+    return _softmax(_mean(np.log(reports), weights))
+
+
+def robust(reports: FloatArray, weights: FloatArray) -> FloatArray:
+    """f_k = g_k^d / sum_j g_j^d with d = 1 + ((g_1 - g_2)/(g_1 + g_2))^2 / 5, g_1 >= g_2 the two largest entries of g.
+
+    The log-linear pool, pushed out by up to a fifth where it is far out already. With z = log g the fraction is
+    tanh((z_1 - z_2)/2), which nothing can make overflow.
+    """
+    z = _mean(np.log(reports), weights)
+    largest = np.partition(z, -2, axis=1)[:, -2:]
+    lead = np.tanh((largest[:, 1] - largest[:, 0]) / 2)  # infinite where one option alone is left: tanh is 1
+    return _softmax(z * (1 + lead**2 / 5)[:, None])
+
+
+def _mean(terms: FloatArray, weights: FloatArray) -> FloatArray:
+    """The weighted mean over the agents, (m, n, k) and (m, n) -> (m, k); a weight of 0 leaves an agent out, whatever she says."""
+    heavy = weights[:, :, None]
+    total = np.multiply(terms, heavy, where=heavy > 0, out=np.zeros_like(terms)).sum(axis=1)
+    return np.asarray(total / weights.sum(axis=1)[:, None])
+
+
+def _softmax(z: FloatArray) -> FloatArray:
+    """exp(z_k) / sum_j exp(z_j); the largest of each row is finite."""
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+# ------------------------------------------------------------------------------------------------------------- the rules
+
+
+@final
+@dataclass(frozen=True)
+class DistributionRule:
+    """A rule for any number of outcomes: a pool of reports (m, n, k) with weights (m, n), to forecasts (m, k)."""
+
+    name: str
+    formula: str
+    averages: bool  # of probabilities: 0 is a number like others to it, and decides nothing
+    pool: Callable[[FloatArray, FloatArray], FloatArray] = field(repr=False)
+
+
+DISTRIBUTION_RULES: Mapping[str, DistributionRule] = {
+    rule.name: rule
+    for rule in (
+        DistributionRule("robust", "f ~ g^(1 + ((g_1 - g_2)/(g_1 + g_2))^2/5), g the log-linear pool", False, robust),
+        DistributionRule("mean", "f = mean x", True, mean),
+        DistributionRule("geometric-odds", "f = g ~ (prod x)^(1/n), the log-linear pool", False, log_linear),
+    )
+}
+"""The rules for more than two outcomes, in the order in which they are listed."""
+
+FOR_TWO = f"is for two outcomes; for more: {', '.join(DISTRIBUTION_RULES)}."
+
+
+def distribution_rule(rule: Any) -> DistributionRule:
+    """The rule for more than two outcomes that a user means.
+
+    >>> distribution_rule("mean").formula
+    'f = mean x'
+    """
+    if isinstance(rule, DistributionRule):
+        return rule
+    if not isinstance(rule, str | Rule) or (isinstance(rule, str) and rule.endswith(".json")):
+        raise InputError(f"a design or a function {FOR_TWO}")
+    name = (get_rule(rule) if isinstance(rule, str) else rule).name
+    if name not in DISTRIBUTION_RULES:
+        raise InputError(f"rule {name} {FOR_TWO}")
+    return DISTRIBUTION_RULES[name]
+
+
+# ---------------------------------------------------------------------------------------------------------- the clipping
+
+
+def least_share(clip: float, options: int) -> float:
+    """What a clipped report gives each of K options at least: ``clip``, or 2/K^2 where that is less.
+
+    For two options that is ``clip``, whatever it is below 1/2. For 0.01 it is so up to 14 options; with more, the least
+    shares of all options together come to 2/K, so that they never crowd out what somebody says.
+
+    >>> least_share(0.01, 3), least_share(0.01, 100)
+    (0.01, 0.0002)
+    """
+    return min(clip, 2 / options**2)
+
+
+def clipped(reports: FloatArray, clip: float) -> tuple[FloatArray, BoolArray]:
+    """Distributions with at least a least share c for each option, (..., k), and which of them that changed.
+
+    y_k = max(c, t x_k) with the t for which sum_k y_k = 1: the options below c are raised to it, and the others give way in
+    proportion. Of all distributions that give each option c it is the one with the smallest Kullback-Leibler divergence
+    from x. For K = 2 it is x brought into [c, 1 - c].
+
+    >>> clipped(np.array([[0.0, 0.2, 0.8], [0.3, 0.3, 0.4]]), 0.01)
+    (array([[0.01 , 0.198, 0.792],
+           [0.3  , 0.3  , 0.4  ]]), array([ True, False]))
+    """
+    share = least_share(clip, reports.shape[-1])
+    touched = np.asarray((reports < share).any(axis=-1))  # NaN is not
+    if not touched.any():
+        return reports, touched
+    x = reports[touched]
+    low = x < share
+    while True:
+        kept = np.where(low, 0.0, x)
+        t = (1 - share * low.sum(axis=-1, keepdims=True)) / kept.sum(axis=-1, keepdims=True)
+        lower = low | (t * x < share)
+        if (lower == low).all():
+            break
+        low = lower
+    result = reports.copy()
+    result[touched] = np.where(low, share, t * x)
+    return result, touched
+
+
+# ------------------------------------------------------------------------------------------------------------- combining
+
+
+class Combined(NamedTuple):
+    """Forecasts, and what was odd about the reports."""
+
+    forecasts: FloatArray  # (m, k); NaN where nobody answered
+    at_odds: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
+    clipped: int  # answers that the clipping changed
+
+
+def combine_distributions(
+    reports: FloatArray, rule: Any, clip: float = 0.0, weights: FloatArray | None = None
+) -> Combined:
+    """What a rule says of each question: reports (m, n, k) with weights (m, n) or (n,) to forecasts (m, k).
+
+    The reports are distributions; an agent with NaN, or with a weight of 0, did not answer. A single answer is kept as it is
+    (clipped, if the rule clips). ``clip`` is for rules other than the mean, which takes a 0 as a number. Without it reports are
+    taken at their word: an option that somebody rules out gets 0, and if that is so of each of them, the question is a
+    contradiction, and its options get the same.
+
+    >>> combine_distributions(np.array([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]]), "robust")
+    Combined(forecasts=array([[0.333..., 0.333..., 0.333...]]), at_odds=[0], clipped=0)
+    """
+    chosen = distribution_rule(rule)
+    low = 0.0 if chosen.averages else clip
+    questions, agents, options = reports.shape
+    by_agent = np.broadcast_to(1.0 if weights is None else weights, (questions, agents))
+    forecasts = np.empty((questions, options))
+    at_odds: list[int] = []
+    changed = 0
+    step = max(1, CELLS_AT_ONCE // max(1, agents * options))
+    for first in range(0, questions, step):
+        block = slice(first, first + step)
+        part, heavy = reports[block], _weights(reports[block], by_agent[block])
+        if low:
+            part, touched = clipped(part, low)
+            changed += int(np.count_nonzero(touched & (heavy > 0)))
+        forecasts[block], contradictory = _pooled(chosen, part, heavy)
+        at_odds += (first + np.flatnonzero(contradictory)).tolist()
+    return Combined(forecasts, at_odds, changed)
+
+
+def _weights(reports: FloatArray, weights: FloatArray) -> FloatArray:
+    """The weights with 0 for who did not answer, the largest of a row being 1, so that their sum neither overflows nor vanishes."""
+    given = np.where(np.isnan(reports).any(axis=2), 0.0, weights)
+    most = given.max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(given, most, where=most > 0, out=np.zeros_like(given))
+    return np.where(given > 0, np.maximum(scaled, SMALLEST), 0.0)
+
+
+def _pooled(rule: DistributionRule, reports: FloatArray, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """The forecasts, and which rows contradict themselves."""
+    there = weights > 0
+    answers = np.count_nonzero(there, axis=1)
+    at_odds = np.zeros(len(reports), dtype=bool)
+    if not rule.averages:
+        ruled_out = ((reports == 0) & there[:, :, None]).any(axis=1)
+        at_odds = ruled_out.all(axis=1)
+    forecasts = np.full((len(reports), reports.shape[2]), np.nan)
+    forecasts[at_odds] = 1 / reports.shape[2]
+    alone = (answers == 1) & ~at_odds
+    forecasts[alone] = reports[alone, there[alone].argmax(axis=1)]
+    several = (answers > 1) & ~at_odds
+    with np.errstate(divide="ignore"):  # log 0 = -inf is meant
+        forecasts[several] = rule.pool(reports[several], weights[several])
+    return forecasts, at_odds
