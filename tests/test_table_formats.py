@@ -190,6 +190,13 @@ def test_the_good_judgment_project_with_all_its_columns_and_outcomes(tmp_path: P
     assert as_answers(table) == {("1001-0", "5"): 0.3}
     assert table.outcome.tolist() == [0]
     assert "cond" in table.tally.ignored
+    three = [
+        f"1002-0,1,1,a,,5,901,1,{option},0.{k},2012-01-03,3,closed,,1,2012-01-03,c" for option, k in zip("abc", "253")
+    ]
+    (tmp_path / "f.csv").write_text(header + "\n".join(three))
+    table = read_forecasts(tmp_path / "f.csv")
+    assert table.probability.tolist() == [[0.2, 0.5, 0.3]]
+    assert table.outcome.tolist() == [2]
 
 
 HUB = "model_id,reference_date,target,horizon,location,target_end_date,output_type,output_type_id,value\n"
@@ -204,6 +211,12 @@ def test_of_a_hub_the_rows_with_probabilities_are_used(tmp_path: Path) -> None:
     assert as_answers(table) == {("2024-01-06 | peak | 1 | US | 2024-01-13", "A"): 0.3}
     assert table.rejected.counts == {"output_type must be pmf": 2}
     assert summary_lines(table.rejected, table.tally)[0].startswith("2 of 4 rows were left out: 2 because output_type")
+    levels = "".join(
+        f"A,2024-01-06,activity,1,US,2024-01-13,pmf,{level},{p}\n"
+        for level, p in (("low", 0.5), ("moderate", 0.25), ("high", 0.25))
+    )
+    (tmp_path / "f.csv").write_text(HUB + levels)
+    assert read_forecasts(tmp_path / "f.csv").probability.tolist() == [[0.5, 0.25, 0.25]]
 
 
 # ------------------------------------------------------------------------------------------------------ options and odds
@@ -280,7 +293,11 @@ def test_bookmakers_of_any_kind(tmp_path: Path) -> None:
         ("q,x:yes,x:no", ["1,.5,.5"], {"x": 2}),
         ("q,x - a,x - b,x - c,y - a,y - b,y - c", ["1,.5,.3,.2,.4,.4,.2"], {"x": 3, "y": 3}),
         ("q,xH,xD,xA,yH,yD,yA", ["1,.5,.3,.2,.4,.4,.2"], {"x": 3, "y": 3}),
+        ("q,x_win,x_loss,outcome", ["1,.5,.9,win", "2,.5,.5,"], {"x": 2}),
+        ("q,xH,xD,xA,shots,outcome", ["1,2.5,3.2,2.9,7,D"], {"x": 3}),
         # by accident
+        ("q,x_win,x_loss,outcome", ["1,.5,.9,1", "2,.5,.5,0"], None),
+        ("q,x_0,x_1,outcome", ["1,.5,.9,1", "2,.5,.5,0"], None),
         ("q,team_a,team_b,team_c", ["1,.5,.3,.2"], None),
         ("q,team_a,team_b,team_c", ["1,.5,.3,.2", "2,.5,.5,.6", "3,.1,.1,.8"], None),
         ("q,x_win,x_loss,y_win,y_loss", ["1,.5,.5,.4,.6"], None),
@@ -357,7 +374,7 @@ def test_a_time_that_is_not_used_is_said() -> None:
     frame = pl.DataFrame({"question_id": ["q"], "user": ["ann"], "p": [0.5], "Made on": ["2024-01-01"]})
     table = read_forecasts(frame)
     assert summary_lines(table.rejected, table.tally) == [
-        "the column 'Made on' looks like a time and was not used: --column timestamp=Made on."
+        "the column 'Made on' looks like a time and was not used: --column 'timestamp=Made on'."
     ]
     used = read_forecasts(frame, columns={"timestamp": "Made on"})
     assert (used.tally.times, used.tally.ignored) == ((), ())
@@ -370,7 +387,7 @@ def test_a_time_that_is_not_used_is_said() -> None:
     assert read_forecasts(wide, columns={"timestamp": "asked_at"}).probability.tolist() == [0.5, 0.5]
     two = frame.with_columns(pl.lit("x").alias("close_date"))
     assert summary_lines(RowsLeftOut(), read_forecasts(two).tally) == [
-        "the columns 'Made on' and 'close_date' look like times and were not used: --column timestamp=Made on."
+        "the columns 'Made on' and 'close_date' look like times and were not used: --column 'timestamp=Made on'."
     ]
 
 

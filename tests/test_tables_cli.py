@@ -275,6 +275,21 @@ def test_more_than_half_rejected_is_no_answer(robustpool: Any, command: str) -> 
     assert robustpool(command, "half.csv")[0] == 0
 
 
+def test_odds_that_are_not_said_to_be_odds(robustpool: Any) -> None:
+    rows = "".join(f"m{i},2.{i},3.4,2.9,7,{'HDA'[i % 3]}\n" for i in range(1, 9))
+    Path("odds.csv").write_text("match,xH,xD,xA,shots,outcome\n" + rows)
+    status, _, said = robustpool("aggregate", "odds.csv")
+    assert status == 2  # not one is a probability
+    assert "(24 of 24 answers cannot be used)" in said
+    Path("odds.csv").write_text("match,xH,xD,xA,shots,outcome\nm0,0.5,0.3,0.2,7,H\n" + rows)
+    status, printed, said = robustpool("aggregate", "odds.csv")
+    assert (status, printed) == (1, "")
+    assert said.splitlines()[0].endswith(" If they are decimal odds, pass --odds decimal.")
+    status, printed, said = robustpool("aggregate", "odds.csv", "--odds", "decimal", "--json")
+    assert status == 0, said
+    assert json.loads(printed)["forecasters"] == 1
+
+
 def test_no_answer_is_not_written(robustpool: Any) -> None:
     Path("half.csv").write_text(HALF)
     assert robustpool("aggregate", "half.csv", "-o", "out.csv")[0] == 1

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..wording import listed
 from . import formats
 from .formats import FORMATS, NEEDED, OUR_NAMES, OURS, ROLES, Format, check_different, plain, told_format
-from .values import is_missing, number
+from .values import NO, YES, is_missing, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -170,7 +170,8 @@ def _wide(
     numeric = [i for i in free if _numeric(first_rows[i]) and not NO_FORECASTER.fullmatch(plain(header[i]))]
     in_range = [i for i in numeric if _in_range(first_rows[i], how)]
     odds = how.odds or (known.odds and not how.percent)
-    options = options or known.options or _told_options(header, first_rows, in_range, how)
+    outcomes = first_rows[roles["outcome"]] if "outcome" in roles else ()
+    options = options or known.options or _told_options(header, first_rows, numeric, in_range, outcomes, how)
     if options:
         groups = _groups(header, free, options)
         if known.odds and _sums_to_one(list(groups.values()), first_rows, how._replace(odds=False)):
@@ -224,13 +225,22 @@ def _groups(header: Sequence[str], places: Iterable[int], options: Sequence[str]
 
 
 def _told_options(
-    header: list[str], first_rows: Sequence[Column], places: Sequence[int], how: Reading
+    header: list[str],
+    first_rows: Sequence[Column],
+    numeric: list[int],
+    in_range: list[int],
+    outcomes: Column,
+    how: Reading,
 ) -> tuple[str, ...]:
-    """The options that names of columns end in, if that is no accident: the same for everybody, and the values sum to 1."""
+    """The options that names of columns end in, the same for everybody, if that is no accident.
+
+    The outcomes name them, or the values sum to 1.
+    """
+    came_true = {str(entry).strip().lower() for entry in outcomes if not is_missing(entry)}
     candidates: list[tuple[str, ...]] = [HOME_DRAW_AWAY]
     for separator in SEPARATORS:
         ends: dict[str, tuple[str, ...]] = {}
-        for place in places:
+        for place in numeric:
             who, _, option = header[place].rpartition(separator)
             if who and option:
                 ends[who] = (*ends.get(who, ()), option)
@@ -238,10 +248,13 @@ def _told_options(
         if several and len(set(map(frozenset, several))) == 1:
             candidates.append(several[0])
     for options in candidates:
-        words = {option.lower() for option in options} == {"yes", "no"}
-        groups = list(_groups(header, places, options).values())
+        lower = {option.lower() for option in options}
+        if came_true - YES - NO and came_true <= lower and _groups(header, numeric, options):
+            return options
+        words = lower == {"yes", "no"}
+        groups = list(_groups(header, in_range, options).values())
         enough = words or (len(options) > 2 and (how.odds or len(groups) > 1 or len(first_rows[0]) > 2))
-        enough &= how.odds or 2 * len(groups) * len(options) >= len(places)  # other columns may look like odds
+        enough &= how.odds or 2 * len(groups) * len(options) >= len(in_range)  # other columns may look like odds
         if enough and _sums_to_one(groups, first_rows, how):
             return options
     return ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -207,7 +209,7 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
             "column {} looks like a time and was" if len(tally.times) == 1 else "columns {} look like times and were"
         )
         which = looks.format(listed([repr(name) for name in tally.times]))
-        lines.append(f"the {which} not used: --column timestamp={tally.times[0]}.")
+        lines.append(f"the {which} not used: --column {shlex.quote(f'timestamp={tally.times[0]}')}.")
     other = [name for name in tally.ignored if name not in (*tally.outside, *tally.times)]
     if other:
         lines.append(f"columns that were not used: {', '.join(other)}.")
@@ -228,7 +230,10 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
     given = tally.entries - tally.missing - (rejected.total - wrong)
     if 2 * wrong > given:
         why = f"there is no answer, because more than half of the {tally.entry}s cannot be used"
-        return f"{why}: {summary_lines(rejected, tally)[0]}"
+        values = [each.reason for each in rejected.first if each.reason.startswith(IN_RANGE)]
+        fractions = [says for says in values if re.search(r"\) is [1-9]\d*\.\d", says)]
+        hint = "" if 2 * len(fractions) <= len(rejected.first) else " If they are decimal odds, pass --odds decimal."
+        return f"{why}: {summary_lines(rejected, tally)[0]}{hint}"
     lost = tally.replaced + tally.duplicates
     if tally.entry == "answer" and 2 * lost > given:
         columns = (
