@@ -25,7 +25,7 @@ help: ## show this list
 
 run: $(VENV)/.installed ## design and explain robust aggregators, reproduce the paper, prove the bounds, write the report (some minutes)
 	@echo "Two forecasters say 70 % and 60 %. What should you say?"
-	$(BIN)/robustpool aggregate 0.7 0.6 --explain
+	$(BIN)/robustpool aggregate 70% 60% --explain
 	@echo "They may or may not have read the same bulletin; both say 50 %:"
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json --report out/weather-unknown.html
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json

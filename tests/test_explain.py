@@ -173,7 +173,10 @@ def test_what_is_clipped_by_default_is_explained_as_if_it_had_been_asked_for() -
     averaged = explain([0.0, 0.9], "mean")
     assert averaged.reports == (0.0, 0.9)
     assert averaged.closing[0] == "Two forecasters say 0 and 0.9. The rule mean combines them into 0.450."
-    assert {said.name: said.forecast for said in averaged.rules} == {said.name: said.forecast for said in asked.rules}
+    for why in (asked, averaged):
+        assert all(said.forecast == aggregate([0.0, 0.9], said.name, clip=0.01) for said in why.rules)
+        assert all(said.regret is None for said in why.rules)
+    assert explain([0.7, 0.6], clip=0.01) == explain([0.7, 0.6])
 
 
 def test_with_nothing_to_clip_the_promise_is_that_of_the_rule_as_such() -> None:

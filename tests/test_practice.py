@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,10 +84,12 @@ def test_a_design_is_scored_on_what_aggregate_gives(tmp_path: Path, monkeypatch:
         assert scored["GridAggregator", "none"]["q0"] == pytest.approx(0.15 if clip is None else 0.2)
 
 
-def test_the_command_line_gives_what_it_scored(
-    answers: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(*arguments: str) -> tuple[dict[str, Any], str]:
+Run = Callable[..., tuple[dict[str, Any], str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def command(*arguments: str) -> tuple[dict[str, Any], str]:
         monkeypatch.setattr(sys, "argv", ["robustpool", *arguments, "--json"])
         with pytest.raises(SystemExit) as stop:
             main()
@@ -94,6 +97,24 @@ def test_the_command_line_gives_what_it_scored(
         out, err = capsys.readouterr()
         return json.loads(out), err
 
+    return command
+
+
+def test_what_is_recalibrated_is_not_clipped_again(tmp_path: Path, run: Run) -> None:
+    """Who says 0.9 and 0.1 and is nearly always right is corrected to beyond 0.99, and stays there."""
+    path = tmp_path / "timid.csv"
+    rows = [f"q{k},{0.1 + 0.8 * (k % 2)},{0.05 + 0.9 * (k % 2)},{k % 2}\n" for k in range(200)]
+    path.write_text("question_id,ann,bob,outcome\n" + "".join(rows))
+    scores, _ = run("compare", str(path), "--recalibrate", "slope", "--draws", "100")
+    pooled, err = run("aggregate", str(path), "--rule", "robust", "--recalibrate", "slope")
+    assert (pooled["clipped"], "brought into" in err) == (0, False)
+    assert min(each["forecast"] for each in pooled["forecasts"]) < 0.005
+    brier = np.mean([(each["forecast"] - each["outcome"]) ** 2 for each in pooled["forecasts"]])
+    (score,) = (score["brier"] for score in scores["recalibrated"] if score["name"] == "robust")
+    assert score == pytest.approx(brier, abs=1e-15)
+
+
+def test_the_command_line_gives_what_it_scored(answers: Path, run: Run) -> None:
     scores, _ = run("compare", str(answers), "--recalibrate", "slope", "--draws", "100")
     table = rp.read_forecasts(answers)
     outside = int(np.count_nonzero((table.probability < 0.01) | (table.probability > 0.99)))

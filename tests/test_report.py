@@ -224,7 +224,7 @@ def test_regrets_are_rounded_outward_and_say_how_they_are_known() -> None:
     assert shown["minimax"] == ("0.022543", "proved")
     rules = [float(text) for text, _ in list(shown.values())[3:]]
     assert rules == sorted(rules)
-    with pytest.raises(InputError, match=r"the chosen aggregator must be one of minimax, .*; it is 'magic'"):
+    with pytest.raises(InputError, match=r"the chosen aggregator must be one of robust, minimax, .*; it is 'magic'"):
         calculator({}, "magic")
 
 
@@ -596,8 +596,8 @@ def test_the_page_says_what_the_package_says(browser: Browser, pages: dict[str, 
             for number, name in enumerate(names):
                 rule: Any = two_agents if name == THIS else name
                 said = text(page, f"#forecast-{number}")
-                assert said == percent(rp.aggregate([first / 100, second / 100], rule)), (first, second, name)
-            assert text(page, "#forecast") == percent(rp.aggregate([first / 100, second / 100]))
+                assert said == percent(rp.aggregate([first / 100, second / 100], rule, clip=0)), (first, second, name)
+            assert text(page, "#forecast") == percent(rp.aggregate([first / 100, second / 100], clip=0))
         assert "one of them must be wrong" in text(page, "#structure-sentence")  # at 0 and 100
         assert not page.locator("#structure-found").is_visible()
         assert text(page, "#base-rates") == ""
@@ -814,13 +814,13 @@ def test_base_rates_are_bayes(browser: Browser, pages: dict[str, Path]) -> None:
         for first, second in [(70, 60), (1, 50), (99, 2)]:
             move(page, first, second, "minimax")
             for number, mu in enumerate((0.1, 0.5, 0.9)):
-                posterior = rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}")
+                posterior = rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}", clip=0)
                 assert text(page, f"#base-{number}") == f"{100 * posterior:.1f} %"
         for first, second in [(0, 50), (30, 100), (100, 100)]:
             move(page, first, second, "minimax")
             assert "One report is certain." in text(page, "#base-rates")
             assert page.locator("#base-rates span").count() == 0
-            said = {rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}") for mu in (0.1, 0.5, 0.9)}
+            said = {rp.aggregate([first / 100, second / 100], f"bordley:prior={mu}", clip=0) for mu in (0.1, 0.5, 0.9)}
             assert said == {1.0 if second == 100 else 0.0}  # the same, whatever the base rate
         move(page, 70, 60, "minimax")
         assert page.locator("#base-rates span").count() == 3

@@ -191,7 +191,8 @@ def test_the_good_judgment_project_with_all_its_columns_and_outcomes(tmp_path: P
     assert table.outcome.tolist() == [0]
     assert "cond" in table.tally.ignored
     three = [
-        f"1002-0,1,1,a,,5,901,1,{option},0.{k},2012-01-03,3,closed,,1,2012-01-03,c" for option, k in zip("abc", "253")
+        f"1002-0,1,1,a,,5,901,1,{option},0.{k},2012-01-03,3,closed,,1,2012-01-03,c"
+        for option, k in zip("abc", "253", strict=True)
     ]
     (tmp_path / "f.csv").write_text(header + "\n".join(three))
     table = read_forecasts(tmp_path / "f.csv")

@@ -290,6 +290,34 @@ def test_odds_that_are_not_said_to_be_odds(robustpool: Any) -> None:
     assert json.loads(printed)["forecasters"] == 1
 
 
+@pytest.mark.parametrize("command", ["aggregate", "compare"])
+def test_outcomes_in_a_file_of_their_own(robustpool: Any, command: str) -> None:
+    header = "ifp_id,ctt,cond,training,team,user_id,forecast_id,fcast_type,answer_option,value,fcast_date,q_status,timestamp\n"
+    rows = [
+        f"10{i:02d}-0,1,1,a,,{who},9{i},1,{option},0.{k},2012-01-03,closed,2012-01-03 10:00:00"
+        for i in range(10)
+        for who in (5, 6)
+        for option, k in zip("abc", (2, 5, 3) if who == 5 else (1, 6, 3), strict=True)
+    ]
+    Path("fcasts.csv").write_text(header + "\n".join(rows))
+    outcomes = "".join(f"10{i:02d}-0,{'abc'[i % 3]},1/2/12,3,(a) x (b) y (c) z\n" for i in range(10))
+    Path("ifps.csv").write_text("ifp_id,outcome,date_closed,n_opts,options\n" + outcomes)
+    more = ["--draws", "100"] if command == "compare" else []
+    status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "ifps.csv", "--json", *more)
+    assert status == 0, said
+    data = json.loads(printed)
+    assert (data["questions"], data["forecasters"]) == (10, 2)
+    if command == "compare":
+        assert "robustpool aggregate fcasts.csv --outcomes ifps.csv" in data["advice"]
+    else:
+        assert [each["outcome"] for each in data["forecasts"][:6]] == [1, 0, 0, 0, 1, 0]
+    status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "none.csv")
+    assert (status, printed, said) == (2, "", "robustpool: the file 'none.csv' does not exist.\n")
+    status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "ifps.csv", "--rejects", "ifps.csv")
+    assert (status, printed) == (2, "")
+    assert said == "robustpool: --rejects must be another file than the others; 'ifps.csv' is one of them.\n"
+
+
 def test_no_answer_is_not_written(robustpool: Any) -> None:
     Path("half.csv").write_text(HALF)
     assert robustpool("aggregate", "half.csv", "-o", "out.csv")[0] == 1

@@ -106,7 +106,7 @@ print(f"off the grid  at least {off} (found)")
 
 # %%
 # A finer grid helps, and ``nature="continuous"`` designs against all reports and priors from the start. For two
-# agents there is also a closed formula, the default rule ``minimax``.
+# agents there is also a closed formula, the rule ``minimax``, which for two is the default.
 
 minimax = rp.get_rule("minimax")
 minimax

@@ -309,8 +309,9 @@ def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike 
         part = reports[block]
         _check_range(values, part)
         part = part if by_agent is None else np.where(by_agent[block] > 0, part, np.nan)
-        clipped += outside(part, low)
-        part = np.clip(part, low, 1 - low) if low else part
+        touched = outside(part, low)
+        part = np.clip(part, low, 1 - low) if touched else part
+        clipped += touched
         said = rule(part) if by_agent is None else rule(part, by_agent[block])
         forecasts[block] = said
         undecided = np.flatnonzero(said == 0.5)  # what a rule says of a contradiction

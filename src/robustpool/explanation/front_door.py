@@ -79,11 +79,9 @@ def explain(
     forecast = _one_forecast(reports, design or rule, clip)
     given = _answers(reports)
     low = clip_for(as_aggregator(design or rule), clip)
-    clipped = low if clip or outside(given, low) else 0.0  # what the words have to say
+    clipped = low if outside(given, low) else 0.0  # what the words have to say
     others = clip_for(get_rule(sentences.DEFAULT), clip)
-    on_record = (
-        given.size == 2 and not clip and not outside(given, others)
-    )  # of no rule is the worst case with clipping known
+    on_record = given.size == 2 and not outside(given, others)  # of no rule is the worst case with clipping known
     x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
     listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)

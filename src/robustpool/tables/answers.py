@@ -18,6 +18,7 @@ from .engine import among
 from .entries import NOTHING, OPTION_NO, READABLE, TWO_VALUED, UNREADABLE
 from .formats import WITHDRAWN
 from .options import ALL_ODDS, SUMS_TO_1, Options, distributions, find_options
+from .ordering import by_question
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
 from .values import named, quoted, seconds
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .records import IntArray
     from .sources import Source
 
-ROOM = 2_500_000
+ROOM = 1_700_000
 """Entries that are held as arrays at a time."""
 
 NEVER = np.iinfo(np.int64).max
@@ -105,12 +106,13 @@ class Answers:
 
     def _part(self, part: int, parts: int, as_of: float | None) -> Part:
         rows = self.engine.arrays(self._query(part, parts))
-        starts = np.ones(len(rows["q"]), np.bool_)
-        starts[1:] = rows["q"][1:] != rows["q"][:-1]
+        order, question = by_question(rows)
+        rows = {name: column[order] for name, column in rows.items()}
+        starts = np.ones(len(question), np.bool_)
+        starts[1:] = question[1:] != question[:-1]
         if (rows["check"][1:] != rows["check"][:-1])[~starts[1:]].any():
             raise InputError("two questions cannot be told apart by the engine's hash of their names: rename some.")
         start = np.flatnonzero(starts)
-        question = np.cumsum(starts) - 1
         first = _least(rows["r"], start)
         outcome, cluster, refused = self._facts(rows, question, start, first)
         kept = ~np.isnan(rows["p"]) & ~refused[question]
@@ -126,8 +128,8 @@ class Answers:
         order = np.argsort(first)
         number = np.empty_like(order)
         number[order] = np.arange(len(order))
-        by_question = np.argsort(number[found["question"]], kind="stable")
-        found = {name: column[by_question] for name, column in found.items()}
+        by_number = np.argsort(number[found["question"]], kind="stable")
+        found = {name: column[by_number] for name, column in found.items()}
         optional = {name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found}
         if "timestamp" in optional:
             time = optional["timestamp"]
@@ -146,19 +148,18 @@ class Answers:
         return Part(table, first[order])
 
     def _query(self, part: int, parts: int) -> str:
-        """The entries that are forecasts, ordered by question, forecaster and time; the last of equal ones counts."""
-        there, order = self.entries.columns, ["q", "f"]
+        """The entries that are forecasts, with numbers for names."""
+        there = self.entries.columns
         probability, tables = "probability", "entries LEFT JOIN forecasters USING (forecaster)"
         outcome = "outcome"
         columns = {
-            "q": "hash(question)",
+            "q": "q",
             "check": "(hash(question, 1) & 65535)::USMALLINT",
             "f": "coalesce(number, -1)::INTEGER",
             "r": "entries.rowid",
         }
         if "timestamp" in there:
             columns["t"] = "coalesce(timestamp, '-inf'::DOUBLE)"
-            order.append("t")
         if "end" in there:
             columns["e"] = "coalesce(\"end\", 'inf'::DOUBLE)"
         if "weight" in there:
@@ -167,13 +168,11 @@ class Answers:
             columns["c"] = "CASE WHEN fault IS NULL AND cluster <> '' THEN hash(cluster) ELSE 0 END"
         if self.options is not None:
             columns |= {"k": "options.k", "size": "size"}
-            order.append("options.k")
             tables += """ JOIN options USING (question, option_key)
                           JOIN (SELECT question, count(*) AS size FROM options GROUP BY question) USING (question)"""
             outcome = self.options.outcome
         elif "option" in there:
             columns["no"] = among("option_key", OPTION_NO)
-            order.append("no DESC")
             probability = "CASE WHEN no THEN 1 - probability ELSE probability END"
         if "outcome" in there:
             columns["o"] = f"(CASE WHEN fault IS NULL THEN {outcome} ELSE {NOTHING} END)::SMALLINT"
@@ -181,12 +180,11 @@ class Answers:
         named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
         sieves = self.entries.sieves
         return f"""SELECT {named} FROM {tables}
-                   WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {_some(part, parts)}
-                   ORDER BY {", ".join([*order, "r"])}"""
+                   WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {_some('q', part, parts)}"""
 
     def _option_names(self, part: int, parts: int, order: IntArray) -> list[tuple[str, ...]]:
         """The names of the options of each question, in this order of the questions of a part."""
-        query = f"SELECT hash(question) AS q, option FROM options WHERE true {_some(part, parts)} ORDER BY q, k"
+        query = f"SELECT hash(question) AS q, option FROM options WHERE true {_some('q', part, parts)} ORDER BY q, k"
         found = self.engine.arrays(query)
         ends = np.flatnonzero(found["q"][1:] != found["q"][:-1]) + 1
         names = [tuple(group.tolist()) for group in np.split(found["option"], ends)]
@@ -200,7 +198,9 @@ class Answers:
         self.count(duplicates=again, replaced=replaced)
         names = self.texts(wrong, "question", "forecaster")
         for line, name, who, total, size in zip(self.lines(wrong)[0].tolist(), *names, sums, given, strict=True):
-            says = f"(question {named(name)}, forecaster {named(who)}) " + ("lacks some" if odds else f"sums to {total:g}")
+            says = f"(question {named(name)}, forecaster {named(who)}) " + (
+                "lacks some" if odds else f"sums to {total:g}"
+            )
             self.log.add(ALL_ODDS if odds else SUMS_TO_1, line, says, count=int(size))
         return answers
 
@@ -366,6 +366,7 @@ def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str,
     }
 
 
-def _some(part: int, parts: int) -> str:
+def _some(hashed: str, part: int, parts: int) -> str:
     """Which questions are in a part, in SQL."""
-    return f"AND hash(question) % {parts} = {part}" if parts > 1 else ""
+    low, high = part * 2**64 // parts, (part + 1) * 2**64 // parts - 1
+    return f"AND {hashed} BETWEEN {low}::UBIGINT AND {high}::UBIGINT" if parts > 1 else ""

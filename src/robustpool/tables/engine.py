@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -27,7 +28,7 @@ MEGABYTES = 192
 PREFIX = "robustpool-"
 """How the temporary folders are called: the prefix, and the number of the process."""
 
-SPACES = " \t\r\n\f\v"
+SPACES = " \t\r\n"
 
 
 class Engine(NamedTuple):
@@ -108,13 +109,14 @@ def literal(text: str) -> str:
 
 
 def among(expression: str, texts: Iterable[str]) -> str:
-    """Whether an expression is one of some texts."""
-    return f"{expression} IN ({', '.join(map(literal, sorted(texts)))})"
+    """Whether an expression is one of some texts; IN would be a join to the engine, which loses the order of the rows."""
+    return f"regexp_full_match({expression}, {literal('|'.join(map(re.escape, sorted(texts))))})"
 
 
-def stripped(expression: str, characters: str = SPACES) -> str:
-    """A text without spaces around it."""
-    return f"trim({expression}, {literal(characters)})"
+def stripped(expression: str) -> str:
+    """A text without spaces around it; only one that has other than plain spaces needs the slow way."""
+    odd = " OR ".join(f"contains({expression}, chr({ord(character)}))" for character in SPACES.strip(" "))
+    return f"CASE WHEN {odd} THEN trim({expression}, {literal(SPACES)}) ELSE trim({expression}) END"
 
 
 def _ended(running: Any) -> bool:

@@ -159,8 +159,8 @@ class Reading(NamedTuple):
     date_format: str | None = None
 
 
-def make_entries(source: Source, plan: Plan, how: Reading) -> Entries:
-    """The SQL that makes the table of entries."""
+def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tuple[int, ...] = ()) -> Entries:
+    """The SQL that makes the table of entries; ``outcome_columns`` name the question in a file of outcomes."""
     cells = _cells(source, plan)
     probability = cells["probability"]
     value = probability.number(how.decimal, percent=how.percent)
@@ -172,7 +172,7 @@ def make_entries(source: Source, plan: Plan, how: Reading) -> Entries:
         "question": cells["question"].sql,
         "forecaster": cells["forecaster_id"].name,
         "given": value,
-        "unread": f"given IS NULL AND NOT {probability.missing}",
+        "unread": f"CASE WHEN given IS NULL THEN NOT {probability.missing} ELSE false END",
     }
     if how.percent and not probability.is_number:
         columns["signed"] = f"contains({probability.text}, '%')"
@@ -187,6 +187,8 @@ def make_entries(source: Source, plan: Plan, how: Reading) -> Entries:
     if "outcome" in cells:
         columns["outcome"] = cells["outcome"].outcome(options="option" in cells)
         columns["outcome_text"] = stripped(cells["outcome"].text)
+    if outcome_columns:
+        columns["outcome_key"] = _joined(source, outcome_columns)
     if "cluster" in cells:
         columns["cluster"] = cells["cluster"].name
     checks = _checks(cells, plan, how)
@@ -196,7 +198,7 @@ def make_entries(source: Source, plan: Plan, how: Reading) -> Entries:
         shown += f" ELSE CASE WHEN NOT signed AND given > 0 AND given < 0.01 THEN {probability.text} END"
     named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     kept = [name for name in columns if name not in ("given", "unread")]
-    quoted = ", ".join(f'"{name}"' for name in kept)
+    quoted = ", ".join(["hash(question) AS q", *(f'"{name}"' for name in kept)])
     query = f"""
         CREATE TABLE entries AS
         SELECT {quoted}, given AS probability, fault, CASE fault {shown} END AS shown
@@ -217,15 +219,20 @@ def ask_for_signs(engine: Engine, entries: Entries) -> None:
 def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
     """The columns by their roles."""
     cells = {role: Cell(f"c{place}", source.types[place]) for role, place in {**plan.roles, **plan.extras}.items()}
-    parts = [Cell(f"c{place}", source.types[place]).name for place in plan.question]
-    together = f"CASE WHEN concat({', '.join(parts)}) <> '' THEN concat_ws(' | ', {', '.join(parts)}) ELSE '' END"
-    cells["question"] = Cell(parts[0] if len(parts) == 1 else together, "VARCHAR")
+    cells["question"] = Cell(_joined(source, plan.question), "VARCHAR")
     if plan.cells:
         cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR")
         cells["probability"] = Cell("cell_probability", _common_type(source, plan))
         if plan.cells[0].option is not None:
             cells["option"] = Cell("cell_option", "VARCHAR")
     return cells
+
+
+def _joined(source: Source, places: tuple[int, ...]) -> str:
+    """The name that some columns have together; none where all of them are empty."""
+    parts = [Cell(f"c{place}", source.types[place]).name for place in places]
+    together = " || ' | ' || ".join(parts)
+    return together if len(parts) == 1 else f"CASE WHEN concat({', '.join(parts)}) = '' THEN '' ELSE {together} END"
 
 
 def _common_type(source: Source, plan: Plan) -> str:

@@ -116,7 +116,7 @@ GJP = Format(
             "a question must not be conditional on another (its name ends in -1 to -5)",
             "regexp_full_match({}, '.*-[1-5]')",
         ),
-        ("kind", "a forecast must not be withdrawn (fcast_type 4)", "{} IN ('4', '4.0')"),
+        ("kind", "a forecast must not be withdrawn (fcast_type 4)", "{0} = '4' OR {0} = '4.0'"),
         ("status", "a question must not be voided", "{} = 'voided'"),
     ),
 )

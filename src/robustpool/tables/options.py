@@ -105,8 +105,14 @@ def distributions(rows: dict[str, Any], options: Options, *, odds: bool) -> Dist
     right: BoolArray = (given == rows["size"][at]) & (total > 0) if odds else np.abs(total - 1) <= TOLERANCE
     last = at + np.bincount(answer, minlength=number) - 1
     columns = {name: column[last][right] for name, column in rows.items() if name != "p"}
-    columns |= {"p": (table / np.where(right, total, 1.0)[:, None])[right], "n": given[right], "r": rows["r"][at][right]}
-    return Distributions(columns, rows["r"][at][~right], total[~right], given[~right], again, int(repeated.sum()) - again)
+    columns |= {
+        "p": (table / np.where(right, total, 1.0)[:, None])[right],
+        "n": given[right],
+        "r": rows["r"][at][right],
+    }
+    return Distributions(
+        columns, rows["r"][at][~right], total[~right], given[~right], again, int(repeated.sum()) - again
+    )
 
 
 def _differs(rows: dict[str, Any], name: str) -> BoolArray:

@@ -15,6 +15,7 @@ from ..wording import counted
 from . import entries
 from .answers import fill
 from .engine import engine, literal, no_folder
+from .outcomes import join_outcomes, read_outcomes
 from .plans import interval, make_plan
 from .recency import DAY
 from .records import ForecastTable, RowsLeftOut, Tally
@@ -208,9 +209,13 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     values = how.values()
     _check_date_format(own, values.date_format)
     plan = _plan(source, own, how, values)
-    made = entries.make_entries(source, plan, values._replace(odds=values.odds or plan.odds))
+    joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question)
+    values = values._replace(odds=values.odds or plan.odds)
+    made = entries.make_entries(source, plan, values, joined.columns if joined else ())
     own.run(made.query, how.progress)
     entries.ask_for_signs(own, made)
+    if joined is not None:
+        made = join_outcomes(own, made, joined, how.outcomes)
     tally = Tally(
         entry="answer" if plan.wide else "row",
         ignored=plan.ignored,

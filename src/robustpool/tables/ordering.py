@@ -1,0 +1,64 @@
+"""The order of entries by question, forecaster and time: sorts of whole words, which are many times faster than of indices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .records import IntArray
+
+
+def by_question(rows: dict[str, Any]) -> tuple[IntArray, IntArray]:
+    """The order of rows by question (q, in the order of its hash), forecaster (f), time (t), option (k) and place (r).
+
+    Of a row that gives the probability of no, beside one that gives that of yes, the other one comes last. Returned are the
+    order, and the number of the question of each row in it.
+
+    >>> rows = {"q": np.array([9, 7, 9], np.uint64), "f": np.array([1, 0, 0], np.int32), "r": np.array([0, 1, 2])}
+    >>> by_question(rows)
+    (array([1, 2, 0]), array([0, 1, 1]))
+    """
+    q, f, r = rows["q"], rows["f"].astype(np.int64) + 1, rows["r"]
+    size = len(q)
+    if not (r[1:] > r[:-1]).all():
+        straight = np.argsort(r)
+        order, question = by_question({name: column[straight] for name, column in rows.items()})
+        return straight[order], question
+    bits = size.bit_length()
+    order = _sorted(q & ~np.uint64((1 << bits) - 1), bits)
+    hashes = q[order]
+    if (((hashes[1:] ^ hashes[:-1]) >> np.uint64(bits) == 0) & (hashes[1:] != hashes[:-1])).any():
+        order = np.argsort(q, kind="stable")  # two questions that begin alike
+        hashes = q[order]
+    question = np.zeros(size, np.int64)
+    np.cumsum(hashes[1:] != hashes[:-1], out=question[1:])
+    number = np.empty(size, np.int64)
+    number[order] = question
+    wide = int(f.max(initial=0)).bit_length()
+    if int(question[-1] if size else 0).bit_length() + wide + bits <= 64:
+        order = _sorted(
+            (number.astype(np.uint64) << np.uint64(wide + bits)) | (f.astype(np.uint64) << np.uint64(bits)), bits
+        )
+    else:
+        order = np.lexsort((f, number))
+    question = number[order]
+    keys = [~rows[name] if name == "no" else rows[name] for name in ("no", "k", "t") if name in rows]
+    if keys:
+        again = (question[1:] == question[:-1]) & (f[order][1:] == f[order][:-1])
+        ties = np.zeros(size, np.bool_)
+        ties[1:] |= again
+        ties[:-1] |= again
+        some = order[ties]
+        order[ties] = some[np.lexsort((*(key[some] for key in keys), f[some], number[some]))]
+    return order, question
+
+
+def _sorted(keys: NDArray[np.uint64], bits: int) -> IntArray:
+    """The order of keys whose last bits are 0; equal ones keep their order."""
+    packed = keys | np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)

@@ -1,0 +1,92 @@
+"""Outcomes that stand in a file of their own: joined to the forecasts by the name of the question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..wording import listed
+from .engine import among, engine
+from .entries import NOTHING, Cell
+from .formats import OURS, plain
+from .sources import is_path, open_source
+from .values import MISSING, named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .engine import Engine
+    from .entries import Entries
+
+OUTCOME = (*OURS.roles["outcome"], "answer", "result", "correct_option")
+ORACLE = "oracle_value"
+"""The column of a forecasting hub that is 1 in the row of the option that came true."""
+
+
+class Outcomes(NamedTuple):
+    """What came true, by question; several columns of the forecasts may name a question together."""
+
+    columns: tuple[int, ...]  # those of the forecasts that name the question here as well
+    question: list[str]
+    outcome: list[str]
+
+
+def read_outcomes(source: Any, names: Sequence[str], question: tuple[int, ...]) -> Outcomes:
+    """The outcomes of a file or a data frame; ``question`` are the places of the forecasts' columns that name the question."""
+    with engine() as own:
+        opened = open_source(source, own)
+        places = {plain(name): i for i, name in reversed(list(enumerate(opened.names)))}
+        value = next((places[name] for name in (ORACLE, *OUTCOME) if name in places), None)
+        shared = tuple(place for place in question if plain(names[place]) in places)
+        keys = [places[plain(names[place])] for place in shared]
+        if not keys and len(question) == 1:
+            shared, keys = question, [places[name] for name in OURS.roles["question_id"] if name in places][:1]
+        if value is None or not keys:
+            lacking = [
+                what for what, there in (("the question", keys), ("the outcome", value is not None)) if not there
+            ]
+            raise InputError(
+                f"a file of outcomes must have columns for the question and the outcome; {_shown(source)} has none for "
+                f"{listed(lacking)}: its columns are {', '.join(map(repr, opened.names))}."
+            )
+        cells = [Cell(f"c{i}", opened.types[i]) for i in range(len(opened.names))]
+        key = " || ' | ' || ".join(cells[place].name for place in keys)
+        said, taken = cells[value].name, f"NOT {among(f'lower({cells[value].name})', MISSING)}"
+        if ORACLE in places and "output_type_id" in places:
+            said, taken = cells[places["output_type_id"]].name, f"{cells[value].number()} = 1"
+            if "output_type" in places:
+                taken += f" AND {cells[places['output_type']].key} = 'pmf'"
+        found = own.rows(
+            f"""SELECT question, min(outcome), max(outcome)
+                FROM (SELECT {key} AS question, {said} AS outcome FROM {opened.relation(first=True)} WHERE {taken})
+                GROUP BY question"""
+        )
+    for name, one, other in found:
+        if one != other:
+            raise InputError(
+                f"a question must have one outcome; question {named(name)} of {_shown(source)} has {one!r} and {other!r}."
+            )
+    return Outcomes(shared, [name for name, _, _ in found], [outcome for _, outcome, _ in found])
+
+
+def join_outcomes(own: Engine, entries: Entries, outcomes: Outcomes, source: Any) -> Entries:
+    """Give each entry the outcome of its question, in place of one that stands beside the forecasts."""
+    texts = {"key": np.array(outcomes.question, dtype=object), "said": np.array(outcomes.outcome, dtype=object)}
+    own.connection.register("joined", texts)
+    if not own.rows("SELECT 1 FROM entries JOIN joined ON entries.outcome_key = key LIMIT 1"):
+        raise InputError(f"{_shown(source)} must have outcomes of the questions that were asked; it has none of them.")
+    for column, kind in (("outcome", "TINYINT"), ("outcome_text", "VARCHAR")):
+        own.connection.execute(f"ALTER TABLE entries DROP COLUMN IF EXISTS {column}")
+        own.connection.execute(f"ALTER TABLE entries ADD COLUMN {column} {kind}")
+    read = Cell("said", "VARCHAR").outcome(options="option" in entries.columns)
+    own.connection.execute(
+        f"UPDATE entries SET outcome = {read}, outcome_text = said FROM joined WHERE outcome_key = key"
+    )
+    own.connection.execute(f"UPDATE entries SET outcome = {NOTHING} WHERE outcome IS NULL")
+    return entries._replace(columns=entries.columns | {"outcome", "outcome_text"})
+
+
+def _shown(source: Any) -> str:
+    return repr(str(source)) if is_path(source) else "the table of outcomes"
