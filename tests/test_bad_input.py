@@ -17,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from robustpool.errors import InputError
+from robustpool.evaluation.comparison import compare
 from robustpool.tables import csv_source
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts
@@ -339,6 +340,12 @@ def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
         InputError, match=r"^percent says how a file .* is read; a ForecastTable has been read already\.$"
     ):
         read_forecasts(table, percent=True)
+    with pytest.raises(
+        InputError, match=r"^outcomes says how a file .* is read; a ForecastTable has been read already\.$"
+    ):
+        read_forecasts(table, outcomes=pl.DataFrame({"question_id": ["q1"], "outcome": [1]}))
+    with pytest.raises(InputError, match=r"^odds says how a file .* is read; a ForecastTable has been read already\.$"):
+        compare(table, odds="decimal")
     with pytest.raises(InputError, match=r"^as_of says how"):
         aggregate_table(table, as_of=0.5)
 
@@ -471,8 +478,25 @@ def test_utf_16_that_breaks(write: Any) -> None:
 
 def test_percentages_only_when_they_are_said_to_be(write: Any) -> None:
     table = read_forecasts(write(f"{LONG}q1,a,55\nq1,b,0.5\nq1,c,70%\nq1,d,120\n"), percent=True)
-    assert table.probability.tolist() == [0.55, 0.005, 0.7]
-    assert reasons(table) == ["probability must lie in [0, 100] per cent; line 5 (question q1, forecaster d) is 120"]
+    assert table.probability.tolist() == [0.55, 0.7]
+    assert reasons(table) == [
+        (
+            "a percentage below 1 must have its sign where others have one; line 3 (question q1, forecaster b) is 0.5: "
+            "is it 0.5 % or 50 %?"
+        ),
+        "probability must lie in [0, 100] per cent; line 5 (question q1, forecaster d) is 120",
+    ]
+
+
+def test_signs_of_percentages_may_stand_apart(write: Any) -> None:
+    table = read_forecasts(write(f"{LONG}q1,a,55 %\nq1,b, 0.5%\nq1,c,0\nq1,d,1\nq1,e,%\n"), percent=True)
+    assert table.probability.tolist() == [0.55, 0.005, 0, 0.01]
+    assert reasons(table) == ["probability must be a number; line 6 (question q1, forecaster e) is '%'"]
+    wide = read_forecasts(write("question_id,ann,bob\nq1,70%,0.6\nq2,5%,40\n"), percent=True)
+    assert wide.probability.tolist() == [0.7, 0.05, 0.4]
+    assert reasons(wide)[0].endswith("line 2 (question q1, forecaster bob) is 0.6: is it 0.6 % or 60 %?")
+    unsigned = read_forecasts(write(f"{LONG}q1,a,55\nq1,b,0.5\n"), percent=True)
+    assert unsigned.probability.tolist() == [0.55, 0.005]
 
 
 def test_fractions_that_are_said_to_be_percentages_are_asked_about(write: Any) -> None:
@@ -580,7 +604,9 @@ def test_columns_of_a_wide_table_in_any_order_and_with_two_times(write: Any) -> 
     assert (table.questions, table.forecasters) == (["q1"], ["bob", "ann"])
     assert read_forecasts(write("date,bob,ann\n20240101,0.5,0.25\n")).questions == ["20240101"]
     when = read_forecasts(write("question,when,bob,ann\nq1,7,0.5,0.25\n"), columns={"timestamp": "when"})
-    assert (when.forecasters, when.tally.ignored) == (["bob", "ann"], ("when",))
+    assert (when.forecasters, when.tally.ignored) == (["bob", "ann"], ())
+    assert when.timestamp is not None
+    assert when.timestamp.tolist() == [7, 7]
 
 
 def test_of_a_wide_table_answers_are_counted_and_not_rows(write: Any) -> None:

@@ -117,6 +117,30 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         (["."], "'.' cannot be read: it is a folder."),
         (["folder"], "'folder' cannot be read: it is a folder."),
         (["./0.6"], "the file '0.6' does not exist."),
+        (["f.csv", "--odds", "fractional"], "odds must be decimal; they are 'fractional'."),
+        (["f.csv", "--odds", "decimal", "--percent"], "values must be percentages or odds; percent and odds are both"),
+        (["f.csv", "--decimal", ";"], "decimal must be a point or a comma; it is ';'."),
+        (["f.csv", "--date-format", "dd/mm/yyyy"], "with a year, or their letters as in d/m/Y; it is 'dd/mm/yyyy'."),
+        (["f.csv", "--date-format", "%d/%m"], "date_format must have codes of strptime such as %d/%m/%Y, with a year"),
+        (["f.csv", "--date-format", "%Q/%Y"], "date_format must have codes of strptime such as %d/%m/%Y, with a year"),
+        (["f.csv", "--options", "H"], "options must be at least two different names, such as H,D,A; they are 'H'."),
+        (
+            ["f.csv", "--options", "H,,A"],
+            "options must be at least two different names, such as H,D,A; they are 'H,,A'.",
+        ),
+        (["f.csv", "--options", "H,D"], "with the options H, D a forecaster must have a column that ends in each"),
+        (["f.csv", "--options", "H,D", "--layout", "long"], "options end the names of the columns of a wide table"),
+        (
+            ["f.csv", "--column", "question_id=question_id,day"],
+            "column question_id is said to be 'day'; the columns are",
+        ),
+        (["f.csv", "--rejects", "f.csv"], "--rejects must be another file than the others; 'f.csv' is one of them."),
+        (["f.csv", "--rejects", "o.csv", "-o", "o.csv"], "--rejects must be another file than the others; 'o.csv' is"),
+        (["f.csv", "--rejects", "f.csv/x"], "cannot be written"),
+        (["f.csv", "--rejects", "r.parquet"], "--rejects must name a CSV file; it is 'r.parquet'."),
+        (["0.7", "--odds", "decimal"], "--odds goes with a file; '0.7' is none."),
+        (["0.7", "--date-format", "d/m/Y"], "--date-format goes with a file; '0.7' is none."),
+        (["0.7", "--rejects", "r.csv"], "--rejects goes with a file; '0.7' is none."),
         (["none/f"], "the file 'none/f' does not exist."),
         ([], "aggregate needs something to combine; give some probabilities, or one file: `robustpool aggregate 0.7"),
         (["0.5", "0_1"], "report 2 must be a number; it is '0_1'."),
@@ -225,6 +249,140 @@ def test_an_outcome_that_is_not_used_is_told_and_compare_leaves_the_question_out
     _, printed, said = robustpool("compare", "f.csv", "--json", "--rule", "mean", "--draws", "100")
     assert json.loads(printed)["left_out"] == 2
     assert "2 outcomes were not used" in said
+
+
+HALF = "question_id,forecaster_id,probability,outcome\nq1,a,0.5,1\nq1,b,1.5,1\nq1,c,2,1\n"
+
+
+@pytest.mark.parametrize("command", ["aggregate", "compare"])
+def test_more_than_half_rejected_is_no_answer(robustpool: Any, command: str) -> None:
+    Path("half.csv").write_text(HALF)
+    status, printed, said = robustpool(command, "half.csv", "--rejects", "rejects.csv")
+    assert (status, printed) == (1, "")
+    assert said.startswith(
+        "robustpool: there is no answer, because more than half of the rows cannot be used: 2 of 3 rows were left out: "
+        "2 because probability must lie in [0, 1] (line 3"
+    )
+    assert [line.partition(",")[0] for line in Path("rejects.csv").read_text().splitlines()] == ["line", "3", "4"]
+    status, printed, _ = robustpool(command, "half.csv", "--json")
+    data = json.loads(printed)
+    assert (status, data["rejected"]["total"], data["output"]) == (1, 2, None)
+    assert "forecasts" not in data
+    assert "rules" not in data
+    Path("half.csv").write_text(HALF + "q2,b,,0\nq2,c,,0\n")  # what is missing is not right, either
+    assert robustpool(command, "half.csv")[0] == 1
+    Path("half.csv").write_text(HALF + "q2,a,0.5,0\nq2,b,,0\nq2,c,,0\n")  # half of what was given, and no more
+    assert robustpool(command, "half.csv")[0] == 0
+
+
+def test_odds_that_are_not_said_to_be_odds(robustpool: Any) -> None:
+    rows = "".join(f"m{i},2.{i},3.4,2.9,7,{'HDA'[i % 3]}\n" for i in range(1, 9))
+    Path("odds.csv").write_text("match,xH,xD,xA,shots,outcome\n" + rows)
+    status, _, said = robustpool("aggregate", "odds.csv")
+    assert status == 2  # not one is a probability
+    assert "(24 of 24 answers cannot be used)" in said
+    Path("odds.csv").write_text("match,xH,xD,xA,shots,outcome\nm0,0.5,0.3,0.2,7,H\n" + rows)
+    status, printed, said = robustpool("aggregate", "odds.csv")
+    assert (status, printed) == (1, "")
+    assert said.splitlines()[0].endswith(" If they are decimal odds, pass --odds decimal.")
+    status, printed, said = robustpool("aggregate", "odds.csv", "--odds", "decimal", "--json")
+    assert status == 0, said
+    assert json.loads(printed)["forecasters"] == 1
+
+
+@pytest.mark.parametrize("command", ["aggregate", "compare"])
+def test_outcomes_in_a_file_of_their_own(robustpool: Any, command: str) -> None:
+    header = "ifp_id,ctt,cond,training,team,user_id,forecast_id,fcast_type,answer_option,value,fcast_date,q_status,timestamp\n"
+    rows = [
+        f"10{i:02d}-0,1,1,a,,{who},9{i},1,{option},0.{k},2012-01-03,closed,2012-01-03 10:00:00"
+        for i in range(10)
+        for who in (5, 6)
+        for option, k in zip("abc", (2, 5, 3) if who == 5 else (1, 6, 3), strict=True)
+    ]
+    Path("fcasts.csv").write_text(header + "\n".join(rows))
+    outcomes = "".join(f"10{i:02d}-0,{'abc'[i % 3]},1/2/12,3,(a) x (b) y (c) z\n" for i in range(10))
+    Path("ifps.csv").write_text("ifp_id,outcome,date_closed,n_opts,options\n" + outcomes)
+    more = ["--draws", "100"] if command == "compare" else []
+    status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "ifps.csv", "--json", *more)
+    assert status == 0, said
+    data = json.loads(printed)
+    assert (data["questions"], data["forecasters"]) == (10, 2)
+    if command == "compare":
+        assert "robustpool aggregate fcasts.csv --outcomes ifps.csv" in data["advice"]
+    else:
+        assert [each["outcome"] for each in data["forecasts"][:6]] == [1, 0, 0, 0, 1, 0]
+    status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "none.csv")
+    assert (status, printed, said) == (2, "", "robustpool: the file 'none.csv' does not exist.\n")
+    status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "ifps.csv", "--rejects", "ifps.csv")
+    assert (status, printed) == (2, "")
+    assert said == "robustpool: --rejects must be another file than the others; 'ifps.csv' is one of them.\n"
+
+
+def test_no_answer_is_not_written(robustpool: Any) -> None:
+    Path("half.csv").write_text(HALF)
+    assert robustpool("aggregate", "half.csv", "-o", "out.csv")[0] == 1
+    assert not Path("out.csv").exists()
+    assert robustpool("compare", "half.csv", "--report", "page.html")[0] == 1
+    assert not Path("page.html").exists()
+
+
+def test_all_rejected_rows_are_written_even_if_nothing_else_is(robustpool: Any) -> None:
+    rows = "".join(f"q{i},a,{i}\n" for i in range(2, 102))
+    Path("bad.csv").write_text("question_id,forecaster_id,probability\n" + rows)
+    status, _, said = robustpool("aggregate", "bad.csv", "--rejects", "rejects.csv")
+    assert status == 2
+    assert said.endswith("(100 of 100 rows cannot be used).\n")
+    assert len(Path("rejects.csv").read_text().splitlines()) == 101
+    data = json.loads(robustpool("aggregate", "f.csv", "--json", "--rejects", "rejects.csv")[1])
+    assert (data["rejects"], data["rejected"]["total"]) == ("rejects.csv", 1)
+    assert len(Path("rejects.csv").read_text().splitlines()) == 2
+
+
+def test_rows_of_another_kind_are_no_mistakes(robustpool: Any) -> None:
+    rows = "".join(f"2024-01-06,US,a,quantile,0.{i},{i}\n" for i in range(1, 9))
+    Path("hub.csv").write_text(
+        f"reference_date,location,model_id,output_type,output_type_id,value\n2024-01-06,US,a,pmf,yes,0.5\n{rows}"
+    )
+    status, _, said = robustpool("aggregate", "hub.csv")
+    assert status == 0
+    assert "8 of 9 rows were left out: 8 because output_type must be pmf" in said
+
+
+@pytest.mark.parametrize("command", ["aggregate", "compare"])
+def test_a_column_that_names_few_questions_is_told(robustpool: Any, command: str) -> None:
+    rows = "".join(f"E0,{i}/1/2024,0.{i},0.{i + 1},{i % 2}\n" for i in range(1, 8))
+    Path("wide.csv").write_text("league,match_day,ann,bob,outcome\n" + rows)
+    status, printed, said = robustpool(command, "wide.csv")
+    assert (status, printed) == (1, "")
+    assert said.startswith(
+        "robustpool: there is no answer, because 12 of 14 answers were replaced by later rows: the column 'league' names "
+        "only 1 question; say which do, such as --column question_id=NAME or NAME,NAME.\n"
+    )
+    assert (
+        "robustpool: the column 'match_day' looks like a time and was not used: --column timestamp=match_day.\n" in said
+    )
+    status, printed, _ = robustpool(command, "wide.csv", "--column", "question_id=league,match_day", "--json")
+    assert (status, json.loads(printed)["questions"]) == (0, 7)
+
+
+def test_questions_without_answers_are_not_left_out(robustpool: Any) -> None:
+    rows = [f"q{i},{who},0.{i % 8 + 1},{i % 2}" for i in range(20) for who in "ab"]
+    rows += ["q20,a,,", "q21,a,,1", "q22,a,0.5,", "q23,a,7,"]
+    Path("f.csv").write_text("question_id,forecaster_id,probability,outcome\n" + "\n".join(rows))
+    _, printed, _ = robustpool("compare", "f.csv", "--json", "--rule", "mean", "--draws", "100")
+    assert json.loads(printed)["left_out"] == 1
+
+
+def test_the_advice_of_a_comparison_repeats_how_the_file_is_read(robustpool: Any) -> None:
+    rows = "".join(
+        f"{i};1/2/2024;{who};0,{i % 3 + 1 + 6 * (i % 7 % 2)};{i % 7 % 2}\n" for i in range(80) for who in "ab"
+    )
+    Path("f.csv").write_text("item;date;user;p;outcome\n" + rows)
+    options = ["--column", "question_id=item,date", "--decimal", ",", "--date-format", "d/m/Y"]
+    status, printed, said = robustpool("compare", "f.csv", *options, "--draws", "100", "--json")
+    assert status == 0, said
+    command = "robustpool aggregate f.csv --column question_id=item,date --decimal , --date-format d/m/Y"
+    assert command in json.loads(printed)["advice"]
 
 
 def test_progress_is_told_by_the_bytes_that_were_read(robustpool: Any, monkeypatch: pytest.MonkeyPatch) -> None:

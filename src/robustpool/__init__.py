@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .tables.reading import read_forecasts as read_forecasts
     from .tables.recency import weigh_by_age as weigh_by_age
     from .tables.records import ForecastTable as ForecastTable
+    from .tables.records import RowsLeftOut as RowsLeftOut
     from .tables.rejecting import RowsLeftOutWarning as RowsLeftOutWarning
     from .tables.rejecting import summary_lines as summary_lines
     from .verification.verify import Verification as Verification
@@ -101,7 +102,7 @@ _HOMES = {
     "tables.pooling": ("aggregate_table",),
     "tables.reading": ("read_forecasts",),
     "tables.recency": ("weigh_by_age",),
-    "tables.records": ("ForecastTable",),
+    "tables.records": ("ForecastTable", "RowsLeftOut"),
     "tables.rejecting": ("RowsLeftOutWarning", "summary_lines"),
     "verification.verify": ("Verification", "verify"),
 }

@@ -11,6 +11,19 @@ from ..errors import InputError
 from .aggregate_file import FileOptions, looks_like_file, only_file, pooled_file
 from .pooling import explained, pooled
 from .render import JsonFlag, show
+from .tables import (
+    ColumnOption,
+    DateFormatOption,
+    DecimalOption,
+    FormatOption,
+    LayoutOption,
+    OddsOption,
+    OptionsOption,
+    OutcomesOption,
+    PercentFlag,
+    RejectsOption,
+    StrictFlag,
+)
 
 
 def aggregate(
@@ -48,22 +61,17 @@ def aggregate(
             show_default=False,
         ),
     ] = None,
-    percent: Annotated[bool, typer.Option("--percent", help="With a file: its probabilities are percentages.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With a file: a row that cannot be used is an error.")
-    ] = False,
-    layout: Annotated[
-        str, typer.Option(help="With a file: long (one answer a row), wide (one forecaster a column) or auto.")
-    ] = "auto",
-    format: Annotated[
-        str, typer.Option(help="With a file: robustpool, metaculus, gjp, iqisa, hubverse or auto.")
-    ] = "auto",
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ROLE=NAME", help="With a file: what a column is, such as probability=p.", show_default=False
-        ),
-    ] = None,
+    rejects: RejectsOption = None,
+    percent: PercentFlag = False,
+    strict: StrictFlag = False,
+    layout: LayoutOption = "auto",
+    format: FormatOption = "auto",
+    column: ColumnOption = None,
+    odds: OddsOption = None,
+    options: OptionsOption = None,
+    decimal: DecimalOption = ".",
+    date_format: DateFormatOption = None,
+    outcomes: OutcomesOption = None,
     half_life: Annotated[
         float | None,
         typer.Option(
@@ -100,9 +108,10 @@ def aggregate(
     agree, and what the forecast can cost if the evidence is independent. --prior-range LO HI adds what it would change
     to know that the base rate lies there.
 
-    A file is CSV (comma, semicolon or tab; gzipped or not) or Parquet: long, with the columns question_id, forecaster_id,
-    probability and perhaps outcome, timestamp, weight and cluster, or wide, with one column for each forecaster. Of several
-    answers the last one counts. Rows that cannot be used are left out, and standard error says which and why.
+    A file is CSV (comma, semicolon or tab; gzipped or not), Parquet or Excel: long, with the columns question_id,
+    forecaster_id, probability and perhaps outcome, timestamp, weight, cluster and option, or wide, with one column for each
+    forecaster, or for each forecaster and option. Of several answers the last one counts. Rows that cannot be used are left
+    out, and standard error says which and why; if that is more than half of them, there is no answer, and the status is 1.
 
     \b
     Examples:
@@ -113,29 +122,27 @@ def aggregate(
       robustpool aggregate 0.5 0.5 --rule weather.json
       robustpool aggregate forecasts.csv -o pooled.csv
       robustpool aggregate forecasts.csv --percent --column probability=p --half-life 30 -o pooled.parquet
+      robustpool aggregate matches.csv --odds decimal --options H,D,A --column question_id=Date,Home,Away --rejects bad.csv
+      robustpool aggregate semicolons.csv --decimal , --date-format d/m/Y
+      robustpool aggregate survey_fcasts.csv --outcomes ifps.csv
     """
     if not reports:
         raise InputError(
             "aggregate needs something to combine; give some probabilities, or one file: "
             "`robustpool aggregate 0.7 0.6` or `robustpool aggregate forecasts.csv`."
         )
-    options = FileOptions(
-        None if out == Path("-") else out,
-        percent,
-        strict,
-        layout,
-        format,
-        column or [],
-        half_life,
-        as_of,
-        recalibrate,
-        per_forecaster,
+    given = FileOptions(
+        *(percent, strict, layout, format, column or [], odds, options, decimal, date_format, outcomes, as_of, rejects),
+        out=None if out == Path("-") else out,
+        half_life=half_life,
+        recalibrate=recalibrate,
+        per_forecaster=per_forecaster,
     )
     if any(map(looks_like_file, reports)) or (len(reports) == 1 and Path(reports[0]).is_dir()):
         if explain or prior_range is not None:
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
-        data, lines = pooled_file(only_file(reports), rule, clip, options, as_json=as_json)
-    elif (option := options.given()) is not None:
+        data, lines = pooled_file(only_file(reports), rule, clip, given, as_json=as_json)
+    elif (option := given.given()) is not None:
         raise InputError(f"{option} goes with a file; {reports[0]!r} is none.")
     elif explain:
         data, lines = explained(reports, rule, clip, prior_range)

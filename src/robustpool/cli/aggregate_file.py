@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from ..errors import InputError
 from ..wording import counted
 from .pooling import NUMERALS, say_clipping, warnings_on_standard_error
 from .progress import share_bar
-from .tables import named_columns, rejected_data
+from .render import show
+from .tables import TableOptions, rejected_data, tell
 
 if TYPE_CHECKING:
     from ..tables.pooled import PooledTable
@@ -21,27 +24,19 @@ SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ".gz", ".parquet", ".pq", ".xlsx", "
 
 
 @dataclass(frozen=True)
-class FileOptions:
+class FileOptions(TableOptions):
     """The options that go with a file and not with numbers."""
 
     out: Path | None = None
-    percent: bool = False
-    strict: bool = False
-    layout: str = "auto"
-    format: str = "auto"
-    columns: list[str] = field(default_factory=list)
     half_life: float | None = None
-    as_of: str | None = None
     recalibrate: str | None = None
     per_forecaster: bool = False
 
     def given(self) -> str | None:
         """The first of them that was given, as the user writes it."""
         plain = FileOptions()
-        names = {"out": "--out", "columns": "--column", "half_life": "--half-life", "as_of": "--as-of"}
-        names["per_forecaster"] = "--per-forecaster"
         changed = [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(plain, name)]
-        return names.get(changed[0], f"--{changed[0]}") if changed else None
+        return f"--{changed[0].replace('columns', 'column').replace('_', '-')}" if changed else None
 
 
 def looks_like_file(text: str) -> bool:
@@ -76,9 +71,10 @@ def pooled_file(
     from ..files import check_writable
     from ..forecasts import ClippedWarning
     from ..tables.pooled import suffix_of
-    from ..tables.rejecting import RowsLeftOutWarning, summary_lines
+    from ..tables.rejecting import RowsLeftOutWarning
 
-    columns = named_columns(options.columns)
+    how = options.reading()
+    options.check(file, options.out)
     if options.per_forecaster and options.recalibrate is None:
         raise InputError("--per-forecaster goes with --recalibrate; there is none.")
     if options.out is not None:
@@ -86,25 +82,20 @@ def pooled_file(
             raise InputError(f"--out must be another file than the input; both are {file!r}.")
         suffix_of(options.out)
         check_writable(options.out)
-    with warnings_on_standard_error(RowsLeftOutWarning, ClippedWarning), share_bar() as tell:
-        how = {
-            "layout": options.layout,
-            "format": options.format,
-            "columns": columns,
-            "percent": options.percent,
-            "strict": options.strict,
-            "as_of": options.as_of,
-            "progress": lambda done, size: tell(f"reading {Path(file).name}", done / max(size, 1)),
-        }
+    with options.writing_rejects(), warnings_on_standard_error(RowsLeftOutWarning, ClippedWarning), share_bar() as bar:
+        how["progress"] = lambda done, size: bar(f"reading {Path(file).name}", done / max(size, 1))
         pooled = _pooled(file, rule, clip, options, how)
-    for line in summary_lines(pooled.rejected, pooled.tally):
-        print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
+    options.write_rejects(pooled.rejected)
+    data = _data(pooled, rule, options)
+    if tell(pooled.rejected, pooled.tally, len(pooled.questions)):
+        if as_json:
+            show(data | {"output": None}, [], as_json=True)
+        raise typer.Exit(1)
     answers = int(pooled.answers.sum())
     if options.recalibrate is None:
         say_clipping(rule, clip, pooled.clipped, answers, "answer")
     elif pooled.clipped and clip is None:
         print(f"robustpool: {clipped_first(pooled.clipped, answers)}", file=sys.stderr)  # noqa: T201
-    data = _data(pooled, rule, options.out)
     if options.out is not None:
         pooled.write(options.out)
         return data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"]
@@ -143,13 +134,14 @@ def clipped_first(clipped: int, of: int) -> str:
     return f"{brought(clipped, of, 'answer')} before the answers were recalibrated."
 
 
-def _data(pooled: PooledTable, rule: str, out: Path | None) -> dict[str, Any]:
+def _data(pooled: PooledTable, rule: str, options: FileOptions) -> dict[str, Any]:
     import numpy as np
 
     tally = pooled.tally
     return {
         "questions": len(pooled.questions),
-        "output": None if out is None else str(out),
+        "output": None if options.out is None else str(options.out),
+        "rejects": None if options.rejects is None else str(options.rejects),
         "rule": rule,
         "rows": tally.entries,
         "answers": int(pooled.answers.sum()),

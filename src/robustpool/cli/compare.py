@@ -10,11 +10,28 @@ import typer
 from .options import check_report
 from .progress import share_bar
 from .render import JsonFlag, show
-from .tables import named_columns, rejected_data
+from .tables import (
+    ColumnOption,
+    DateFormatOption,
+    DecimalOption,
+    FormatOption,
+    LayoutOption,
+    OddsOption,
+    OptionsOption,
+    OutcomesOption,
+    PercentFlag,
+    RejectsOption,
+    StrictFlag,
+    TableOptions,
+    rejected_data,
+    tell,
+)
 
 
 def compare(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A table of forecasts with outcomes, CSV or Parquet.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")
+    ],
     clip: Annotated[
         float | None,
         typer.Option(
@@ -47,18 +64,17 @@ def compare(
             metavar="COLUMN", help="Questions with the same entry there are drawn together.", show_default=False
         ),
     ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=NAME", help="What a column is, such as probability=p.", show_default=False),
-    ] = None,
-    percent: Annotated[bool, typer.Option("--percent", help="The forecasts are percentages.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="A row that cannot be used is an error.")] = False,
-    layout: Annotated[
-        str, typer.Option(help="long (one answer a row), wide (one forecaster a column) or auto.")
-    ] = "auto",
-    file_format: Annotated[
-        str, typer.Option("--format", help="robustpool, metaculus, gjp, iqisa, hubverse or auto.")
-    ] = "auto",
+    column: ColumnOption = None,
+    percent: PercentFlag = False,
+    strict: StrictFlag = False,
+    layout: LayoutOption = "auto",
+    file_format: FormatOption = "auto",
+    odds: OddsOption = None,
+    options: OptionsOption = None,
+    decimal: DecimalOption = ".",
+    date_format: DateFormatOption = None,
+    outcomes: OutcomesOption = None,
+    rejects: RejectsOption = None,
     report: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +87,8 @@ def compare(
 
     The table has a row for each answer (question_id, forecaster_id, probability, outcome) or one for each question with
     a column for each forecaster. Brier scores are means over questions. The intervals are 95 % bootstrap intervals over
-    questions, or over clusters of them. Rows that cannot be used are left out, and summarised on standard error.
+    questions, or over clusters of them. Rows that cannot be used are left out, and summarised on standard error; if that is
+    more than half of them, nothing is compared, and the status is 1.
 
     \b
     Examples:
@@ -80,26 +97,33 @@ def compare(
       robustpool compare forecasts.csv --pairs 2000 --rule mean --rule robust
       robustpool compare forecasts.csv --column probability=p --column outcome=resolution --percent
       robustpool compare forecasts.csv --cluster topic --recalibrate platt --json
+      robustpool compare matches.csv --odds decimal --options H,D,A --column question_id=Date,Home,Away --rejects bad.csv
+      robustpool compare survey_fcasts.csv --outcomes ifps.csv --date-format d/m/y
     """
     from ..evaluation.comparison import compare as score
     from ..tables.reading import read_forecasts
-    from ..tables.rejecting import summary_lines
+    from ..tables.rejecting import why_no_answer
     from .comparison import as_data, as_lines, naming_file
     from .terminal import terminal_width
 
     if report is not None:
         check_report(report)
-    columns = named_columns([*(column or []), *([] if cluster is None else [f"cluster={cluster}"])])
-    with share_bar() as tell:
-        table = read_forecasts(
-            file,
-            layout=layout,
-            format=file_format,
-            columns=columns,
-            percent=percent,
-            strict=strict,
-            progress=lambda done, size: tell("reading", done / max(size, 1)),
-        )
+    columns = [*(column or []), *([] if cluster is None else [f"cluster={cluster}"])]
+    given = TableOptions(
+        *(percent, strict, layout, file_format, columns, odds, options, decimal, date_format, outcomes), rejects=rejects
+    )
+    how = given.reading()
+    given.check(file, None if report is None else Path(report))
+    with given.writing_rejects(), share_bar() as bar:
+        table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
+    given.write_rejects(table.rejected)
+    left_out = {"rejected": rejected_data(table.rejected), "rejects": None if rejects is None else str(rejects)}
+    if why_no_answer(table.rejected, table.tally, len(table.questions)) is not None:
+        tell(table.rejected, table.tally, len(table.questions))
+        if as_json:
+            show({**left_out, "output": None}, [], as_json=True)
+        raise typer.Exit(1)
+    with share_bar() as bar:
         comparison = score(
             table,
             rules=rule or None,
@@ -110,13 +134,10 @@ def compare(
             per_forecaster=per_forecaster,
             draws=draws,
             reference=reference,
-            progress=tell,
+            progress=bar,
         )
-    named = naming_file(
-        comparison, file, layout=layout, format=file_format, column=columns, percent=percent, strict=strict
-    )
-    for line in summary_lines(table.rejected, table.tally):
-        typer.echo(f"robustpool: {line}", err=True)
+    named = naming_file(comparison, file, **given.repeated())
+    tell(table.rejected, table.tally, len(table.questions))
     lines = as_lines(named, terminal_width())
     if report is not None:
         from ..report.comparison_page import write_comparison
@@ -125,4 +146,4 @@ def compare(
         # The page is for others, whose file lies elsewhere.
         write_comparison(comparison, report, title=title, rejected=table.rejected.total)
         lines.append(f"The report is in {report}")
-    show({**as_data(named), "rejected": rejected_data(table.rejected), "output": report}, lines, as_json=as_json)
+    show({**as_data(named), **left_out, "output": report}, lines, as_json=as_json)

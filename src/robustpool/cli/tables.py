@@ -1,15 +1,146 @@
-"""What the commands that read a table of forecasts share: columns by name, and the rows that were left out."""
+"""What the commands that read a table of forecasts share: how it is read, and the rows that were left out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from ..tables.records import RowsLeftOut
+    from ..tables.records import RowsLeftOut, Tally
+
+PercentFlag = Annotated[bool, typer.Option("--percent", help="Of a file: its probabilities are percentages.")]
+StrictFlag = Annotated[bool, typer.Option("--strict", help="Of a file: a row that cannot be used is an error.")]
+LayoutOption = Annotated[
+    str, typer.Option("--layout", help="Of a file: long (one answer a row), wide (one forecaster a column) or auto.")
+]
+FormatOption = Annotated[
+    str,
+    typer.Option("--format", help="Of a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto."),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help="Of a file: what a column is, such as probability=p; question_id=Date,Home,Away if several name the question.",
+        show_default=False,
+    ),
+]
+OddsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--odds",
+        metavar="decimal",
+        help="Of a file: its values are decimal odds, such as 2.5; with options normalised for each forecaster.",
+        show_default=False,
+    ),
+]
+OptionsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--options",
+        metavar="A,B,...",
+        help="Of a wide file: how the columns of each forecaster end, such as H,D,A for B365H, B365D, B365A.",
+        show_default="told",
+    ),
+]
+DecimalOption = Annotated[
+    str, typer.Option("--decimal", metavar="MARK", help="Of a file: the decimal mark, such as , for 0,75.")
+]
+DateFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--date-format",
+        metavar="CODES",
+        help="Of a file: how its times are written, such as %d/%m/%Y or d/m/Y.",
+        show_default="ISO 8601",
+    ),
+]
+OutcomesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--outcomes", metavar="FILE", help="Of a file: another one with the questions' outcomes.", show_default=False
+    ),
+]
+RejectsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rejects",
+        metavar="FILE.csv",
+        help="Of a file: where all rows go that were left out, with line and reason.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a file is read, as the user says it."""
+
+    percent: bool = False
+    strict: bool = False
+    layout: str = "auto"
+    format: str = "auto"
+    columns: list[str] = field(default_factory=list)
+    odds: str | None = None
+    options: str | None = None
+    decimal: str = "."
+    date_format: str | None = None
+    outcomes: str | None = None
+    as_of: str | None = None
+    rejects: Path | None = None
+
+    def reading(self) -> dict[str, Any]:
+        """As `read_forecasts` takes it."""
+        names = ("percent", "strict", "layout", "format", "odds", "decimal", "date_format", "outcomes", "as_of")
+        options = None if self.options is None else self.options.split(",")
+        columns = named_columns(self.columns)
+        return {name: getattr(self, name) for name in names} | {"columns": columns, "options": options}
+
+    def repeated(self) -> dict[str, Any]:
+        """As another command takes it, by the names of the options."""
+        names = ("layout", "format", "odds", "options", "decimal", "date_format", "outcomes", "percent", "strict")
+        changed = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(TableOptions, name)}
+        return {"column": named_columns(self.columns)} | {
+            name.replace("_", "-"): value for name, value in changed.items()
+        }
+
+    def check(self, file: str, *others: Path | None) -> None:
+        """Say that the rejected rows cannot be written, or are in the way, before anything is read."""
+        from ..files import check_writable
+
+        if self.rejects is None:
+            return
+        if self.rejects.suffix.lower() not in ("", ".csv", ".txt"):
+            raise InputError(f"--rejects must name a CSV file; it is {str(self.rejects)!r}.")
+        used = [Path(file), *(Path(other) for other in (self.outcomes, *others) if other is not None)]
+        if any(path.resolve() == self.rejects.resolve() for path in used):
+            raise InputError(f"--rejects must be another file than the others; {str(self.rejects)!r} is one of them.")
+        check_writable(self.rejects)
+
+    @contextmanager
+    def writing_rejects(self) -> Iterator[None]:
+        """Write the rejected rows even if they are all there are."""
+        from ..tables.rejecting import RejectedError
+
+        try:
+            yield
+        except RejectedError as error:
+            self.write_rejects(error.rejected)
+            raise
+
+    def write_rejects(self, rejected: RowsLeftOut) -> None:
+        """Write all rows that were left out, if that is wanted."""
+        if self.rejects is not None:
+            rejected.write(self.rejects)
 
 
 def named_columns(texts: Iterable[str]) -> dict[str, str]:
@@ -27,6 +158,19 @@ def named_columns(texts: Iterable[str]) -> dict[str, str]:
             raise InputError(f"a column must be named once; {role} is {columns[role]!r} and {name!r}.")
         columns[role] = name
     return columns
+
+
+def tell(rejected: RowsLeftOut, tally: Tally, questions: int) -> bool:
+    """Say on standard error what was not used; whether so much that there is no answer, for which the reason comes first."""
+    from ..tables.rejecting import summary_lines, why_no_answer
+
+    reason = why_no_answer(rejected, tally, questions)
+    lines = summary_lines(rejected, tally)
+    if reason is not None:
+        lines = [reason, *(line for line in lines if line not in reason)]
+    for line in lines:
+        typer.echo(f"robustpool: {line}", err=True)
+    return reason is not None
 
 
 def rejected_data(rejected: RowsLeftOut) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def compare(
     draws: int = 2000,
     reference: str = "mean",
     progress: Progress | None = None,
+    **reading: Any,
 ) -> Comparison:
     """Score rules on forecasts with outcomes, with intervals, and say in plain words what follows.
 
@@ -77,6 +78,9 @@ def compare(
         The rule that differences are taken to; it is scored even if it is not among ``rules``.
     progress
         Called with a line and the share of the work that is done.
+    reading
+        How a file or a data frame is read: ``layout``, ``format``, ``columns``, ``percent``, ``strict``, ``as_of``,
+        ``odds``, ``options``, ``decimal``, ``date_format`` and ``outcomes``, as in `read_forecasts`.
 
     Raises
     ------
@@ -104,7 +108,7 @@ def compare(
     chosen, unscored = contenders(rules)
     name = _with_reference(chosen, unscored, reference)
     say("reading", 0.0)
-    table, left_out = _resolved(read_forecasts(source), pairs)
+    table, left_out = _resolved(read_forecasts(source, **reading), pairs)
     if table.options is not None:
         chosen, unscored = for_options(chosen, unscored)
         if method not in ("auto", "none"):
@@ -168,13 +172,14 @@ def _resolved(table: ForecastTable, pairs: int | None) -> tuple[ForecastTable, i
     """The questions that can be scored, and how many cannot."""
     least = 1 if pairs is None else 2
     kept = resolved(table, least)
+    answered = int(np.count_nonzero(table.answers))
     if not kept.questions:
-        known = int(np.isfinite(table.outcome).sum())
+        known = int(np.isfinite(table.outcome[table.answers > 0]).sum())
         raise InputError(
             f"a comparison needs at least one question with an outcome and {counted(least, 'answer')}; "
-            f"{known} of {counted(len(table.questions), 'question')} have an outcome."
+            f"{known} of {counted(answered, 'question')} have an outcome."
         )
-    return kept, len(table.questions) - len(kept.questions)
+    return kept, answered - len(kept.questions)
 
 
 def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str) -> str:

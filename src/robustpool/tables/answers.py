@@ -16,6 +16,7 @@ from ..checks import frozen
 from ..errors import InputError
 from .engine import among
 from .entries import NOTHING, OPTION_NO, READABLE, TWO_VALUED, UNREADABLE
+from .formats import WITHDRAWN
 from .options import ALL_ODDS, SUMS_TO_1, Options, distributions, find_options
 from .ordering import by_question
 from .records import ForecastTable, RowsLeftOut, Tally
@@ -40,7 +41,6 @@ NEVER = np.iinfo(np.int64).max
 
 ONE_OUTCOME = "a question must have one outcome"
 ONE_CLUSTER = "a question must have one cluster"
-WITHDRAWN = "a forecast must not be withdrawn (its end time)"
 
 
 class Part(NamedTuple):
@@ -182,7 +182,7 @@ class Answers:
         named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
         sieves = self.entries.sieves
         return f"""SELECT {named} FROM {tables}
-                   WHERE coalesce(fault, {sieves}) >= {sieves} {_some('q', part, parts)}"""
+                   WHERE coalesce(fault, {sieves}) >= {sieves} {_some("q", part, parts)}"""
 
     def _option_names(self, part: int, parts: int, order: IntArray) -> list[tuple[str, ...]]:
         """The names of the options of each question, in this order of the questions of a part."""

@@ -14,6 +14,7 @@ from .engine import among, literal, stripped
 from .values import FIRST_DAY, LAST_DAY, LATEST, MISSING, NO, YES
 
 if TYPE_CHECKING:
+    from .engine import Engine
     from .plans import Plan
     from .sources import Source
 
@@ -31,6 +32,9 @@ IN_FORMAT = "timestamp must be written as {}"
 TOO_LONG = f"a field must have at most {LONGEST_FIELD:,} characters"
 NO_QUESTION, NO_FORECASTER = "question_id must not be empty", "forecaster_id must not be empty"
 TWO_VALUED = "outcome must be 0 or 1, false or true, no or yes, or empty"
+
+EARLIEST = -3e10
+"""Seconds in which a year of two digits lies that was read with four."""
 
 NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT"} | {
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
@@ -103,7 +107,8 @@ class Cell(NamedTuple):
             return f"epoch({self.sql})"
         text = stripped(self.text)
         if date_format is not None:
-            return f"epoch(TRY_STRPTIME({text}, {literal(date_format)}))"
+            time = f"epoch(TRY_STRPTIME({text}, {literal(date_format)}))"
+            return f"CASE WHEN {time} > {EARLIEST} THEN {time} END"
         number = self.number()
         day = f"epoch(TRY_STRPTIME(CAST(CAST({number} AS BIGINT) AS VARCHAR), '%Y%m%d'))"
         is_day = f"{number} BETWEEN {FIRST_DAY} AND {LAST_DAY} AND {number} = floor({number})"
@@ -170,7 +175,7 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
         "given": value,
         "unread": f"CASE WHEN given IS NULL THEN NOT {probability.missing} ELSE false END",
     }
-    if how.percent:
+    if how.percent and not probability.is_number:
         columns["signed"] = f"contains({probability.text}, '%')"
     if "option" in cells:
         columns["option"] = f"coalesce({stripped(cells['option'].text)}, '')"
@@ -188,11 +193,15 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
     if "cluster" in cells:
         columns["cluster"] = cells["cluster"].name
     checks = _checks(cells, plan, how)
-    faults = " ".join(f"WHEN {check.fails} THEN {i}" for i, check in enumerate(checks))
+    faults = " ".join(f"WHEN {check.fails} THEN {i}" for i, check in enumerate(checks) if check.rule != SIGNED)
     shown = " ".join(f"WHEN {i} THEN {check.shown}" for i, check in enumerate(checks))
+    if "signed" in columns:  # what may be asked about when all have been seen
+        shown += f" ELSE CASE WHEN NOT signed AND given > 0 AND given < 0.01 THEN {probability.text} END"
     named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     kept = [name for name in columns if name not in ("given", "unread")]
-    quoted = ", ".join(["hash(question) AS q", '(hash(question, 1) & 65535)::USMALLINT AS "check"', *(f'"{name}"' for name in kept)])
+    quoted = ", ".join(
+        ["hash(question) AS q", '(hash(question, 1) & 65535)::USMALLINT AS "check"', *(f'"{name}"' for name in kept)]
+    )
     query = f"""
         CREATE TABLE entries AS
         SELECT {quoted}, given AS probability, fault, CASE fault {shown} END AS shown
@@ -203,9 +212,19 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
     return Entries(query, checks, frozenset(kept) - {"question", "forecaster"}, width, grouped, how.odds)
 
 
+def ask_for_signs(engine: Engine, entries: Entries) -> None:
+    """Reject what is below 1 and has no % sign, if any value has one: 0.6 beside 70% may be 60 %."""
+    if "signed" in entries.columns and engine.rows("SELECT 1 FROM entries WHERE signed LIMIT 1"):
+        fault = [check.rule for check in entries.checks].index(SIGNED)
+        engine.connection.execute(f"UPDATE entries SET fault = {fault} WHERE fault IS NULL AND shown IS NOT NULL")
+
+
 def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
     """The columns by their roles."""
-    cells = {role: Cell(f"c{place}", source.types[place], source.padded) for role, place in {**plan.roles, **plan.extras}.items()}
+    cells = {
+        role: Cell(f"c{place}", source.types[place], source.padded)
+        for role, place in {**plan.roles, **plan.extras}.items()
+    }
     cells["question"] = Cell(_joined(source, plan.question), "VARCHAR")
     if plan.cells:
         cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR", padded=False)
@@ -216,8 +235,10 @@ def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
 
 
 def _joined(source: Source, places: tuple[int, ...]) -> str:
-    """The name that some columns have together."""
-    return " || ' | ' || ".join(Cell(f"c{place}", source.types[place], source.padded).name for place in places)
+    """The name that some columns have together; none where all of them are empty."""
+    parts = [Cell(f"c{place}", source.types[place], source.padded).name for place in places]
+    together = " || ' | ' || ".join(parts)
+    return together if len(parts) == 1 else f"CASE WHEN concat({', '.join(parts)}) = '' THEN '' ELSE {together} END"
 
 
 def _common_type(source: Source, plan: Plan) -> str:
@@ -264,4 +285,5 @@ def _checks(cells: dict[str, Cell], plan: Plan, how: Reading) -> tuple[Check, ..
             rule = READABLE if how.date_format is None else IN_FORMAT.format(how.date_format)
             checks.append(Check(rule, f'"{role}" IS NULL AND NOT {cells[role].missing}', cells[role].text))
     checks.append(Check(NO_FORECASTER, "forecaster = ''"))
+    checks.append(Check(SIGNED, "false"))
     return tuple(checks)

@@ -15,7 +15,7 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROLES = ("question_id", "forecaster_id", "probability", "outcome", "timestamp", "weight", "cluster")
+ROLES = ("question_id", "forecaster_id", "probability", "outcome", "timestamp", "weight", "cluster", "option")
 """What a column can be."""
 
 NEEDED = ROLES[:3]
@@ -31,6 +31,9 @@ class Format:
     extras: Mapping[str, str] = field(default_factory=dict)  # columns that say which rows are forecasts
     sieves: tuple[tuple[str, str, str], ...] = ()  # column, rule, and in SQL what does not pass it ("given": anything)
     question_is_the_rest: bool = False  # the columns without a role name the question together
+    question: tuple[str, ...] = ()  # or these do
+    options: tuple[str, ...] = ()  # of a wide format: how the columns of a forecaster end
+    odds: bool = False  # values are decimal odds
 
 
 OURS = Format(
@@ -41,9 +44,13 @@ OURS = Format(
         "forecaster_id": ("forecaster_id", "forecaster", "user_id", "user", "agent_id", "agent", "expert", "model_id"),
         "probability": ("probability", "prob", "p", "forecast", "prediction", "report"),
         "outcome": ("outcome", "resolution", "resolved_to"),
-        "timestamp": ("timestamp", "time", "datetime", "date", "created_at", "forecast_time", "forecast_date"),
+        "timestamp": (
+            *("timestamp", "time", "datetime", "date", "created_at", "forecast_time", "forecast_date"),
+            *("forecast_timestamp", "submitted_at", "updated_at", "submission_time", "fcast_date"),
+        ),
         "weight": ("weight",),
         "cluster": ("cluster", "cluster_id"),
+        "option": ("option", "answer_option"),
     },
 )
 """The plain long format."""
@@ -51,29 +58,46 @@ OURS = Format(
 OUR_NAMES = {name: role for role, names in OURS.roles.items() for name in names}
 """The role of each name that is understood."""
 
+TOPICS = ("category", "choice")
+"""Names of an option that are more often something else: they count if somebody answers one question for several."""
+
+A_TIME = re.compile(r"(.*_)?(timestamp|datetime|date|time|day|at|on)|(date|time|day)_.*")
+"""What a column may be called that holds times."""
+
+AGGREGATES = re.compile(r"(bb)?(mx|av|max|avg|average|mean|median|consensus|market)c?", re.IGNORECASE)
+"""Forecasters of a wide table with options who are made of the others; bookmakers' closing odds end in c."""
+
+ONE_PERSON = "a row must be the forecast of one forecaster, not an aggregate of so many"
+METHODS = "('recency_weighted', 'unweighted', 'single_aggregation', 'metaculus_prediction', 'community_prediction')"
+
 METACULUS = Format(
     "metaculus",
     frozenset({"question_id", "probability_yes"}),
     {
         "question_id": ("question_id",),
-        "forecaster_id": ("forecaster_id", "forecaster_anonymized", "forecaster_username"),
+        "forecaster_id": ("forecaster_id", "forecaster_anonymized", "forecaster_username", "forecaster"),
         "probability": ("probability_yes",),
         "outcome": ("outcome", "resolution"),
-        "timestamp": ("start_time",),
+        "timestamp": ("start_time", "forecast_timestamp"),
     },
     {
         "count": "forecaster_count",
+        "username": "forecaster_username",
         "categories": "probability_yes_per_category",
         "cdf": "continuous_cdf",
+        "type": "type",
         "end": "end_time",
     },
     (
-        ("count", "a row must be the forecast of one forecaster, not an aggregate of so many", "given"),
+        ("count", ONE_PERSON, "given"),
+        ("forecaster_id", ONE_PERSON, f"{{}} IN {METHODS}"),
+        ("username", ONE_PERSON, f"forecaster = '' AND {{}} IN {METHODS}"),
         ("categories", "a forecast must be on a binary question", "given"),
         ("cdf", "a forecast must be on a binary question", "given"),
+        ("type", "a forecast must be on a binary question", "{} NOT IN ('binary', '')"),
     ),
 )
-"""``forecast_data.csv`` of the data download of Metaculus."""
+"""``forecast_data.csv`` of the data download of Metaculus, and the newer export with ``forecast_timestamp``."""
 
 GJP = Format(
     "gjp",
@@ -123,8 +147,23 @@ HUBVERSE = Format(
 )
 """Model output of a forecasting hub: the columns of the task together are the question."""
 
-FORMATS = {each.name: each for each in (METACULUS, GJP, HUBVERSE, IQISA, OURS)}
+BOOKMAKERS = Format(
+    "bookmakers",
+    frozenset({"date", "hometeam", "awayteam"}),
+    {"outcome": ("ftr",)},
+    question=("date", "hometeam", "awayteam"),
+    options=("H", "D", "A"),
+    odds=True,
+)
+"""Decimal odds on football matches, three columns a bookmaker (B365H, B365D, B365A), as football-data.co.uk has them."""
+
+FORMATS = {each.name: each for each in (METACULUS, GJP, HUBVERSE, IQISA, BOOKMAKERS, OURS)}
 """By name; the first whose signs a table has is its format."""
+
+
+WITHDRAWN = "a forecast must not be withdrawn (its end time)"
+KINDS = frozenset({WITHDRAWN, *(rule for each in FORMATS.values() for _, rule, _ in each.sieves)})
+"""Why rows are left out that are no forecasts, or not on such questions: nothing is wrong with them."""
 
 
 def plain(name: str) -> str:

@@ -25,7 +25,7 @@ from .sources import is_path, native_frame
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from ..aggregators.rows import FloatArray
@@ -45,10 +45,15 @@ def aggregate_table(
     half_life: float | None = None,
     layout: str = "auto",
     format: str = "auto",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     percent: bool = False,
     strict: bool = False,
     as_of: float | str | datetime | None = None,
+    odds: str | None = None,
+    options: Sequence[str] | None = None,
+    decimal: str = ".",
+    date_format: str | None = None,
+    outcomes: Any = None,
     progress: Progress | None = None,
 ) -> Any:
     """Combine a table of forecasts into one forecast a question.
@@ -63,7 +68,7 @@ def aggregate_table(
     half_life
         Older answers count less: 2^(-age / half_life), the age in days before the newest answer to the question.
         Answers without a timestamp are left out.
-    layout, format, columns, percent, strict, as_of, progress
+    layout, format, columns, percent, strict, as_of, odds, options, decimal, date_format, outcomes, progress
         How the source is read, as in `read_forecasts`.
 
     Returns
@@ -89,7 +94,9 @@ def aggregate_table(
     1        snow      0.10            1
     """
     pool = Pool(as_aggregator(rule), clip, half_life)
-    how = Reading(layout, format, columns, percent, strict, as_of, progress)
+    how = Reading(
+        layout, format, columns, percent, strict, as_of, odds, options, decimal, date_format, outcomes, progress
+    )
     if isinstance(source, ForecastTable):
         check_unread(how)
         pool.add(source, np.arange(len(source.questions)))

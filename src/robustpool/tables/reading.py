@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,17 +14,18 @@ from ..errors import InputError
 from ..wording import counted
 from . import entries
 from .answers import fill
-from .engine import engine, no_folder
+from .engine import engine, literal, no_folder
 from .outcomes import join_outcomes, read_outcomes
-from .plans import make_plan
+from .plans import interval, make_plan
 from .recency import DAY
 from .records import ForecastTable, RowsLeftOut, Tally
+from .rejecting import RejectedError
 from .sources import ParquetSource, open_source
 from .values import is_day, seconds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from .answers import Answers
@@ -41,6 +43,8 @@ INTEGERS = {
 }
 """The types of whole numbers, as the engine calls them."""
 
+DATE_FORMAT = "date_format must have codes of strptime such as %d/%m/%Y, with a year, or their letters as in d/m/Y"
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -48,12 +52,36 @@ class Reading:
 
     layout: str = "auto"
     format: str = "auto"
-    columns: Mapping[str, str] | None = None
+    columns: Mapping[str, str | Sequence[str]] | None = None
     percent: bool = False
     strict: bool = False
     as_of: float | str | datetime | None = None
-    progress: Progress | None = None
+    odds: str | None = None
+    options: Sequence[str] | None = None
+    decimal: str = "."
+    date_format: str | None = None
     outcomes: Any = None
+    progress: Progress | None = None
+
+    def values(self) -> entries.Reading:
+        """How numbers and times are written; an error for what cannot be."""
+        if self.odds not in (None, "decimal"):
+            raise InputError(f"odds must be decimal; they are {self.odds!r}.")
+        if self.decimal not in (".", ","):
+            raise InputError(f"decimal must be a point or a comma; it is {self.decimal!r}.")
+        if self.odds and self.percent:
+            raise InputError("values must be percentages or odds; percent and odds are both given.")
+        return entries.Reading(self.percent, self.decimal, bool(self.odds), strptime_codes(self.date_format))
+
+    def option_names(self) -> tuple[str, ...]:
+        """The options that are said, each once."""
+        given = self.options.split(",") if isinstance(self.options, str) else list(self.options or ())
+        names = tuple(map(str.strip, given))
+        if self.options is not None and (len(names) < 2 or len(set(names)) < len(names) or not all(names)):
+            raise InputError(
+                f"options must be at least two different names, such as H,D,A; they are {','.join(given)!r}."
+            )
+        return names
 
 
 def read_forecasts(
@@ -61,10 +89,15 @@ def read_forecasts(
     *,
     layout: str = "auto",
     format: str = "auto",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     percent: bool = False,
     strict: bool = False,
     as_of: float | str | datetime | None = None,
+    odds: str | None = None,
+    options: Sequence[str] | None = None,
+    decimal: str = ".",
+    date_format: str | None = None,
+    outcomes: Any = None,
     progress: Progress | None = None,
 ) -> ForecastTable:
     """Read forecasts of many people on many questions.
@@ -72,24 +105,39 @@ def read_forecasts(
     Parameters
     ----------
     source
-        A CSV file (comma, semicolon or tab; plain or gzipped), a Parquet file, or a data frame of pandas, polars or
-        pyarrow. A `ForecastTable` is returned as it is. ``"-"`` is standard input.
+        A CSV file (comma, semicolon or tab; plain or gzipped), a Parquet or Excel file, or a data frame of pandas, polars
+        or pyarrow. A `ForecastTable` is returned as it is. ``"-"`` is standard input.
     layout
         ``"long"``: one answer a row, with the columns question_id, forecaster_id, probability, and perhaps outcome,
-        timestamp, weight and cluster. ``"wide"``: one question a row, one column of numbers for each forecaster.
+        timestamp, weight, cluster and option. ``"wide"``: one question a row, one column of numbers for each forecaster,
+        or one for each forecaster and option.
         By default it is told from the names of the columns.
     format
-        ``"robustpool"``, or the export of others: ``"metaculus"``, ``"gjp"``, ``"iqisa"`` or ``"hubverse"``. By default
-        it is told from the names of the columns.
+        ``"robustpool"``, or the export of others: ``"metaculus"``, ``"gjp"``, ``"iqisa"``, ``"hubverse"`` or
+        ``"bookmakers"``. By default it is told from the names of the columns.
     columns
-        What columns with other names are, such as ``{"probability": "p"}``.
+        What columns with other names are, such as ``{"probability": "p"}``. Several columns may name the question
+        together: ``{"question_id": ["date", "place"]}``.
     percent
-        The probabilities are percentages: 0.5 is half a per cent.
+        The probabilities are percentages: 0.5 is half a per cent, but for a table in which others have a % sign: there it
+        is rejected.
     strict
         Raise an error if any row cannot be used, in place of leaving it out.
     as_of
         Only answers until then: ISO 8601, seconds since 1970, or a datetime. Of a day without a time, such as
         2024-01-31 or 20240131, it is the end, in UTC. An answer without a timestamp may be later, and is left out.
+    odds
+        ``"decimal"``: the values are decimal odds, and 1/odds are the probabilities. If there is a value for each option,
+        they are normalised for each forecaster; else they are not, and the bookmaker's margin stays in them.
+    options
+        Of a wide table with columns for each forecaster and option: the options, in which the names of the columns end.
+        ``["H", "D", "A"]`` finds B365H, B365D and B365A. By default they are told from the names and the values.
+    decimal
+        ``","`` for numbers such as 0,75.
+    date_format
+        How times are written, with the codes of strptime, such as ``"%d/%m/%Y"``, or their letters: ``"d/m/Y"``.
+    outcomes
+        Another file or data frame with the outcomes of the questions.
     progress
         Called now and then with how much has been read, and of how much.
 
@@ -113,7 +161,9 @@ def read_forecasts(
     >>> table.rejected.first[0].reason
     'probability must lie in [0, 1]; row 2 (question snow, forecaster ann) is 1.2'
     """
-    how = Reading(layout, format, columns, percent, strict, as_of, progress)
+    how = Reading(
+        layout, format, columns, percent, strict, as_of, odds, options, decimal, date_format, outcomes, progress
+    )
     if isinstance(source, ForecastTable):
         check_unread(how)
         return source
@@ -132,8 +182,11 @@ def read_forecasts(
 
 def check_unread(how: Reading) -> None:
     """Refuse options of reading for a table that has been read already."""
-    for name in ("layout", "format", "columns", "percent", "strict", "as_of"):
-        if getattr(how, name) and getattr(how, name) != getattr(Reading, name):
+    for name in Reading.__dataclass_fields__:
+        given, default = getattr(how, name), getattr(Reading, name)
+        if name == "progress" or given is default:
+            continue
+        if name == "outcomes" or (given and given != default):
             raise InputError(f"{name} says how a file or a data frame is read; a ForecastTable has been read already.")
 
 
@@ -153,14 +206,25 @@ def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
 
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
-    plan = _plan(source, own, how)
+    values = how.values()
+    _check_date_format(own, values.date_format)
+    plan = _plan(source, own, how, values)
     joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question)
-    made = entries.make_entries(source, plan, entries.Reading(percent=how.percent), joined.columns if joined else ())
+    values = values._replace(odds=values.odds or plan.odds)
+    made = entries.make_entries(source, plan, values, joined.columns if joined else ())
     own.run(made.query, how.progress)
+    entries.ask_for_signs(own, made)
     if joined is not None:
         made = join_outcomes(own, made, joined, how.outcomes)
-    entry = "answer" if plan.wide else "row"
-    tally = Tally(entry=entry, ignored=plan.ignored, outside=plan.outside, forecasters=plan.forecasters)
+    tally = Tally(
+        entry="answer" if plan.wide else "row",
+        ignored=plan.ignored,
+        outside=plan.outside,
+        interval=interval(values),
+        forecasters=plan.forecasters,
+        times=plan.times,
+        named_by=tuple(source.names[place] for place in plan.question),
+    )
     answers = fill(own, source, made, tally)
     if len(plan.question) == 1:
         answers.question_type = INTEGERS.get(source.types[plan.question[0]])
@@ -169,7 +233,17 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     return answers
 
 
-def _plan(source: Source, own: Engine, how: Reading) -> Plan:
+def _check_date_format(own: Engine, date_format: str | None) -> None:
+    import duckdb
+
+    if date_format is not None:
+        try:
+            own.rows(f"SELECT TRY_STRPTIME('', {literal(date_format)})")
+        except duckdb.Error:
+            raise InputError(f"{DATE_FORMAT}; it is {date_format!r}.") from None
+
+
+def _plan(source: Source, own: Engine, how: Reading, values: entries.Reading) -> Plan:
     columns = ", ".join(
         f"c{i}" if entries.Cell("", kind).is_number else f"CAST(c{i} AS VARCHAR) AS c{i}"
         for i, kind in enumerate(source.types)
@@ -179,10 +253,11 @@ def _plan(source: Source, own: Engine, how: Reading) -> Plan:
     plan = make_plan(
         source.names,
         first,
+        values,
         layout=how.layout,
         format=how.format,
         columns=how.columns,
-        percent=how.percent,
+        options=how.option_names(),
     )
     if how.as_of is not None and "timestamp" not in plan.roles:
         raise InputError("as_of needs a column timestamp; there is none.")
@@ -205,7 +280,9 @@ def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[
     tally = replace(answers.tally, outcomes=outcomes)
     if rejected.total and (how.strict or not rows):
         first = rejected.first[0].reason
-        raise InputError(f"{first} ({rejected.total:,} of {counted(tally.entries, tally.entry)} cannot be used).")
+        raise RejectedError(
+            f"{first} ({rejected.total:,} of {counted(tally.entries, tally.entry)} cannot be used).", rejected
+        )
     if not tally.entries:
         columns = ", ".join(map(repr, answers.source.names))
         raise InputError(f"forecasts must have at least one row; there is none below the columns {columns}.")
@@ -218,6 +295,22 @@ def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[
         why = "no answer is that old" if tally.later else untimed if tally.untimed else "every probability is missing"
         raise InputError(f"forecasts must have at least one answer; {why} ({counted(tally.entries, tally.entry)}).")
     return rejected, tally
+
+
+def strptime_codes(text: str | None) -> str | None:
+    """A format of dates with the codes of strptime, which may be given as letters alone.
+
+    >>> strptime_codes("d/m/Y H:M"), strptime_codes("%Y-%m-%d")
+    ('%d/%m/%Y %H:%M', '%Y-%m-%d')
+    """
+    if text is None:
+        return None
+    letters = re.findall("[A-Za-z]", text)
+    if "%" not in text and len(set(letters)) == len(letters):
+        text = re.sub("([A-Za-z])", r"%\1", text)
+    if not re.search("%-?[YyGxcD]", text):
+        raise InputError(f"{DATE_FORMAT}; it is {text!r}.")
+    return text
 
 
 def moment(as_of: float | str | datetime | None) -> float | None:

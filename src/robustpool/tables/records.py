@@ -112,6 +112,9 @@ class Tally:
     ignored: tuple[str, ...] = ()  # columns that were not used
     outside: tuple[str, ...] = ()  # those of them (wide) that have numbers, most of which are no probabilities
     forecasters: tuple[str, ...] = ()  # of a wide source: the columns that were taken as forecasters
+    interval: tuple[int, int] = (0, 1)  # outside of which their values lie
+    times: tuple[str, ...] = ()  # columns that were not used and look like times, where no time is used
+    named_by: tuple[str, ...] = ()  # the columns that name the questions
     percentages: int = 0  # probabilities that were given in per cent
     small: int = 0  # those of them that are at most 1 per cent
     fraction: float | None = None  # the first of them that is between 0 and 1, as it was given

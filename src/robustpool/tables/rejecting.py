@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from ..wording import counted, listed
 from .entries import A_NUMBER, IN_RANGE, NO_FORECASTER, NO_QUESTION, SIGNED, TOO_LONG
+from .formats import KINDS
 from .records import Rejection, RowsLeftOut
 from .values import named, number, quoted
 
@@ -39,6 +43,15 @@ FURTHER_OPTION = ("is", "are", "the probability of a further option of the same 
 
 class RowsLeftOutWarning(UserWarning):
     """Some rows of a table of forecasts could not be used."""
+
+
+class RejectedError(InputError):
+    """A source without a row that can be used, or with one that cannot while reading strictly."""
+
+    def __init__(self, sentence: str, rejected: RowsLeftOut) -> None:
+        """Keep the rows, so that they can be written."""
+        super().__init__(sentence)
+        self.rejected = rejected
 
 
 class Failed(NamedTuple):
@@ -191,17 +204,48 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
         if count:
             one, many, what = FURTHER_OPTION if tally.options and name == "complements" else ASIDES[name]
             lines.append(f"{counted(count, tally.entry)} {one if count == 1 else many} {what}.")
-    other = [name for name in tally.ignored if name not in tally.outside]
+    if tally.times:
+        looks = (
+            "column {} looks like a time and was" if len(tally.times) == 1 else "columns {} look like times and were"
+        )
+        which = looks.format(listed([repr(name) for name in tally.times]))
+        lines.append(f"the {which} not used: --column {shlex.quote(f'timestamp={tally.times[0]}')}.")
+    other = [name for name in tally.ignored if name not in (*tally.outside, *tally.times)]
     if other:
         lines.append(f"columns that were not used: {', '.join(other)}.")
     if tally.outside:
-        interval = "[0, 100]" if tally.percentages else "[0, 1]"
-        lines.append(
-            f"columns that were not used, because most of their values lie outside {interval}: {', '.join(tally.outside)}."
-        )
+        outside = f"most of their values lie outside {list(tally.interval)}"
+        lines.append(f"columns that were not used, because {outside}: {', '.join(tally.outside)}.")
     if tally.forecasters:
         lines.append(f"forecasters: {listed(list(map(named, tally.forecasters)))}.")
     return lines
+
+
+def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | None:
+    """Why a table should not be answered: most of it is wrong, or most answers of a wide one are lost to later rows.
+
+    Rows of another kind, such as aggregates, are not wrong, and those without a probability are not counted.
+    """
+    wrong = sum(count for rule, count in rejected.counts.items() if rule not in KINDS)
+    given = tally.entries - tally.missing - (rejected.total - wrong)
+    if 2 * wrong > given:
+        why = f"there is no answer, because more than half of the {tally.entry}s cannot be used"
+        values = [each.reason for each in rejected.first if each.reason.startswith(IN_RANGE)]
+        fractions = [says for says in values if re.search(r"\) is [1-9]\d*\.\d", says)]
+        hint = "" if 2 * len(fractions) <= len(rejected.first) else " If they are decimal odds, pass --odds decimal."
+        return f"{why}: {summary_lines(rejected, tally)[0]}{hint}"
+    lost = tally.replaced + tally.duplicates
+    if tally.entry == "answer" and 2 * lost > given:
+        columns = (
+            f"column {tally.named_by[0]!r} names"
+            if len(tally.named_by) == 1
+            else f"columns {listed(tally.named_by)} name"
+        )
+        return (
+            f"there is no answer, because {lost:,} of {counted(given, 'answer')} were replaced by later rows: the {columns} "
+            f"only {counted(questions, 'question')}; say which do, such as --column question_id=NAME or NAME,NAME."
+        )
+    return None
 
 
 def _reasons(rejected: RowsLeftOut) -> str:

@@ -240,8 +240,9 @@ def _workbook(path: Path, engine: Engine) -> CsvSource:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         with copy.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerows(_cells(row) for row in book.worksheets[0].iter_rows(values_only=True))
-    except Exception as error:  # whatever a damaged workbook makes of the library
+            for row in book.worksheets[0].iter_rows(values_only=True):
+                writer.writerow(list(_cells(row)) if any(cell is not None for cell in row) else [])
+    except Exception as error:  # noqa: BLE001  # whatever a damaged workbook makes of the library
         raise InputError(f"the workbook {str(path)!r} cannot be read ({str(error).splitlines()[0]}).") from None
     source = CsvSource(copy, engine)
     source.place = "row"
