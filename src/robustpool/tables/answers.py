@@ -17,7 +17,7 @@ from ..errors import InputError
 from .engine import among
 from .entries import NOTHING, OPTION_NO, READABLE, TWO_VALUED, UNREADABLE
 from .formats import WITHDRAWN
-from .options import ALL_ODDS, SUMS_TO_1, Options, distributions, find_options
+from .options import ALL_ODDS, ONE_OPTION, SUMS_TO_1, Options, distributions, find_options
 from .ordering import by_question
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
@@ -240,7 +240,8 @@ class Answers:
         for each, entry, line, name, who, text in zip(questions, entries, before, *texts, strict=True):
             if unread[each] < NEVER:
                 where = f"question {named(name)}" + ("" if self.entries.width > 1 else f", forecaster {named(who)}")
-                self.doubts.append((int(entry), TWO_VALUED, f"({where}) is {quoted(text)}"))
+                rule = TWO_VALUED if self.options is None else ONE_OPTION
+                self.doubts.append((int(entry), rule, f"({where}) is {quoted(text)}"))
             else:
                 says = f"(question {named(name)}) says another thing than {self.log.place} {line}"
                 self.doubts.append((int(entry), ONE_OUTCOME, says))

@@ -19,6 +19,7 @@ TOLERANCE = 0.05
 """Probabilities of the options may miss the sum 1 by this much, and are divided by their sum."""
 
 SUMS_TO_1 = f"the probabilities of the options must sum to 1 (within {TOLERANCE:g})"
+ONE_OPTION = "outcome must be the name of an option, or empty"
 ALL_ODDS = "all options must have odds"
 
 
