@@ -6,6 +6,7 @@ columns. Questions and forecasters have numbers here, and names only where someb
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -75,8 +76,14 @@ class Answers:
         """The answers in tables with at most about ``room`` entries each, their questions in any order; without ``room`` one."""
         most = 1 if self.options is None else self.options.most
         number = 1 if room is None else max(1, -(-self.size * most // room))
-        for part in range(number):
-            yield self._part(part, number, as_of)
+        other = self.engine._replace(connection=self.engine.connection.cursor())
+        with ThreadPoolExecutor(1) as ahead:  # the engine reads one part while the one before is worked on
+            rows = ahead.submit(other.arrays, self._query(0, number))
+            for part in range(number):
+                here = rows.result()
+                if part + 1 < number:
+                    rows = ahead.submit(other.arrays, self._query(part + 1, number))
+                yield self._part(here, part, number, as_of)
 
     def texts(self, entries: IntArray, *columns: str) -> list[list[str]]:
         """What some columns of text say in these entries, column by column."""
@@ -104,8 +111,7 @@ class Answers:
 
     # --------------------------------------------------------------------------------------------------- one part
 
-    def _part(self, part: int, parts: int, as_of: float | None) -> Part:
-        rows = self.engine.arrays(self._query(part, parts))
+    def _part(self, rows: dict[str, Any], part: int, parts: int, as_of: float | None) -> Part:
         order, question = by_question(rows)
         rows = {name: column[order] for name, column in rows.items()}
         starts = np.ones(len(question), np.bool_)

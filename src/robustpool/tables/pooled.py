@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
+import shutil
+import tempfile
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -15,11 +16,13 @@ import numpy as np
 from ..errors import InputError
 from ..files import write_whole
 from .engine import literal
-from .records import RowsLeftOut, Tally
+from .records import FORMULA, RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from ..aggregators.rows import FloatArray
     from .records import IntArray
@@ -56,77 +59,83 @@ class PooledTable:
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, None for NaN; with the outcomes, if any is known."""
-        if self.options is not None:
-            return self._long_columns(self.options)
-        columns: dict[str, list[Any]] = {
-            "question_id": list(self.questions) if self.question_type is None else list(map(int, self.questions)),
-            "forecast": _with_none(self.forecasts),
-            "forecasters": self.answers.tolist(),
-        }
-        if not np.isnan(self.outcome).all():
-            columns["outcome"] = [None if math.isnan(value) else int(value) for value in self.outcome.tolist()]
+        columns = {name: column.tolist() for name, column in self.arrays().items()}
+        columns["forecast"] = [None if math.isnan(value) else value for value in columns["forecast"]]
+        if "outcome" in columns:
+            columns["outcome"] = [None if math.isnan(value) else int(value) for value in columns["outcome"]]
         return columns
 
-    def _long_columns(self, options: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
-        """A line for each option of each question; the outcome is 1 for the option that came true, 0 for the others."""
-        sizes = np.fromiter(map(len, options), np.int64, len(options))
-        line = np.repeat(np.arange(len(options)), sizes)
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The table by columns, NaN where there is no number; with options a line for each, 1 for the one that came true."""
+        names = np.array(self.questions, dtype=object if self.question_type is None else self.question_type)
+        if self.options is None:
+            columns = {"question_id": names, "forecast": self.forecasts, "forecasters": self.answers}
+            return columns if np.isnan(self.outcome).all() else {**columns, "outcome": self.outcome}
+        sizes = np.fromiter(map(len, self.options), np.int64, len(self.options))
+        line = np.repeat(np.arange(len(sizes)), sizes)
         option = np.arange(len(line)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        names = list(self.questions) if self.question_type is None else list(map(int, self.questions))
-        columns: dict[str, list[Any]] = {
-            "question_id": [names[question] for question in line.tolist()],
-            "option": [name for names in options for name in names],
-            "forecast": _with_none(self.forecasts[line, option]),
-            "forecasters": self.answers[line].tolist(),
+        columns = {
+            "question_id": names[line],
+            "option": np.array([name for each in self.options for name in each], dtype=object),
+            "forecast": self.forecasts[line, option],
+            "forecasters": self.answers[line],
         }
-        if not np.isnan(self.outcome).all():
-            known = ~np.isnan(self.outcome[line])
-            true = self.outcome[line] == option
-            columns["outcome"] = [
-                int(came) if there else None for came, there in zip(true.tolist(), known.tolist(), strict=True)
-            ]
-        return columns
+        if np.isnan(self.outcome).all():
+            return columns
+        return {**columns, "outcome": np.where(np.isnan(self.outcome[line]), np.nan, self.outcome[line] == option)}
 
     def frame(self, backend: str = "pandas") -> Any:
-        """A data frame of pandas, polars or pyarrow.
+        """A data frame of pandas, polars or pyarrow; questions that were whole numbers are so again, so that it can be joined.
 
         >>> pooled = PooledTable(["rain"], np.array([0.75]), np.array([2]), np.array([1.0]), forecasters=2)
         >>> pooled.frame("polars").rows()
         [('rain', 0.75, 2, 1)]
         """
-        columns = self._typed_columns()
+        columns: dict[str, Any] = self.columns()
+        if self.question_type is not None:
+            columns["question_id"] = self.arrays()["question_id"]
         try:
             library = import_module(backend)
             return library.table(columns) if backend == "pyarrow" else library.DataFrame(columns)
         except (ImportError, ValueError, AttributeError, TypeError) as error:
             raise InputError(f"a data frame of {backend!r} cannot be made ({error}).") from None
 
-    def _typed_columns(self) -> dict[str, Any]:
-        """The columns of a data frame: questions that had whole numbers have them again, so that frames can be joined."""
-        columns: dict[str, Any] = self.columns()
-        if self.question_type is not None:
-            columns["question_id"] = np.array(columns["question_id"], dtype=self.question_type)
-        return columns
-
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv)."""
+        """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv).
+
+        In CSV nothing stands where there is no number, and a name that a spreadsheet would take for a formula begins with '.
+        """
         suffix = suffix_of(path)
-        if suffix in PARQUET_SUFFIXES:
-            write_whole(path, _parquet_writer(self))
-            return
+        write_whole(path, lambda partial: self._copy(partial, suffix))
 
-        def write_text(partial: Path) -> None:
-            with partial.open("w", encoding="utf-8", newline="") as file:
-                self.write_text(file, delimiter="\t" if suffix == ".tsv" else ",")
+    def write_text(self, file: IO[str]) -> None:
+        """Write the table as CSV to an open file."""
+        with tempfile.TemporaryDirectory() as folder:
+            self._copy(Path(folder) / "pooled.csv", ".csv")
+            with (Path(folder) / "pooled.csv").open(encoding="utf-8", newline="") as written:
+                shutil.copyfileobj(written, file)
 
-        write_whole(path, write_text)
+    def _copy(self, path: Path, suffix: str) -> None:
+        import duckdb
 
-    def write_text(self, file: IO[str], delimiter: str = ",") -> None:
-        """Write the table as CSV; nothing where there is no number."""
-        columns = self.columns()
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        arrays = self.arrays()
+        parquet = suffix in PARQUET_SUFFIXES
+        delimiter = "\t" if suffix == ".tsv" else ","
+        form = "FORMAT parquet" if parquet else f"FORMAT csv, DELIMITER '{delimiter}'"
+        columns = [_written(name, column, neutral=not parquet) for name, column in arrays.items()]
+        with duckdb.connect() as connection:
+            connection.register("pooled", arrays)
+            connection.execute(f"COPY (SELECT {', '.join(columns)} FROM pooled) TO {literal(str(path))} ({form})")
+
+
+def _written(name: str, column: NDArray[Any], *, neutral: bool) -> str:
+    """A column in SQL as it is written."""
+    if column.dtype.kind == "f":
+        return f"CASE WHEN NOT isnan({name}) THEN {name}{'::BIGINT' if name == 'outcome' else ''} END AS {name}"
+    if column.dtype == object and neutral:
+        begins = f"regexp_matches({name}, {literal('^' + FORMULA.pattern)})"
+        return f"CASE WHEN {begins} THEN chr(39) || {name} ELSE {name} END AS {name}"
+    return name
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -139,24 +148,3 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     if suffix not in ("", ".csv", ".tsv", ".txt", *PARQUET_SUFFIXES):
         raise InputError(f"the output must end in .csv, .tsv or .parquet; it is {os.fspath(path)!r}.")
     return suffix
-
-
-def _with_none(values: FloatArray) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in values.tolist()]
-
-
-def _parquet_writer(table: PooledTable) -> Callable[[Path], object]:
-    """What writes the table to a path."""
-    import duckdb
-
-    columns = {
-        name: column if isinstance(column, np.ndarray) else np.array(column)
-        for name, column in table._typed_columns().items()
-    }
-
-    def write(path: Path) -> None:
-        with duckdb.connect() as connection:
-            connection.register("pooled", columns)
-            connection.execute(f"COPY (SELECT * FROM pooled) TO {literal(str(path))} (FORMAT parquet)")
-
-    return write
