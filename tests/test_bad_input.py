@@ -178,11 +178,17 @@ def test_mixed_outcomes_cost_the_outcome_and_name_both_lines(write: Any) -> None
         read_forecasts(path, strict=True)
 
 
-def test_a_question_that_is_refused_is_not_told_for_its_outcome_too(write: Any) -> None:
-    rows = "1,5,0.25,a,c\n1,5,0.5,b,c\n1,5,0.25,c,c\n2,5,0.5,a,a\n"
+def test_the_outcome_of_a_question_with_options_is_one_of_them(write: Any) -> None:
+    rows = "1,5,0.25,a,c\n1,5,0.5,b,c\n1,5,0.25,c,c\n2,5,0.5,a,a\n3,5,0.5,a,d\n3,5,0.5,b,d\n4,5,0.9,c,\n4,5,0.9,b,\n"
     table = read_forecasts(write(f"question_id,user_id,probability,answer_option,outcome\n{rows}"))
-    assert (table.rejected.total, table.tally.outcomes.total) == (3, 0)
-    np.testing.assert_array_equal(table.outcome, [np.nan, 1])
+    np.testing.assert_array_equal(table.outcome, [2, 0, np.nan, np.nan])
+    assert [each.reason for each in table.tally.outcomes.first] == [
+        "outcome must be the name of an option, or empty; line 6 (question 3, forecaster 5) is 'd'"
+    ]
+    assert reasons(table) == [
+        "the probabilities of the options must sum to 1 (within 0.05); line 8 (question 4, forecaster 5) sums to 1.8"
+    ]
+    assert (table.rejected.total, table.answers.tolist()) == (2, [1, 1, 1, 0])
 
 
 def test_mixed_clusters_reject_the_question(write: Any) -> None:

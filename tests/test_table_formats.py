@@ -65,15 +65,18 @@ def test_the_good_judgment_project(tmp_path: Path) -> None:
     text = "ifp_id,user_id,answer_option,value,fcast_date,fcast_type,q_status\n" + "\n".join(rows)
     (tmp_path / "survey_fcasts.yr1.csv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     table = read_forecasts(tmp_path / "survey_fcasts.yr1.csv.gz")
-    assert as_answers(table) == {("1001-0", "5"): 0.25}
-    assert table.tally.complements == 1
+    assert table.options == [("a", "b"), ("a", "b", "c")]
+    np.testing.assert_allclose(table.probability, [[0.25, 0.75, np.nan], [0.2, 0.3, 0.5]])
+    assert table.tally.complements == 3
     assert table.rejected.counts == {
         "a question must not be conditional on another (its name ends in -1 to -5)": 1,
         "a forecast must not be withdrawn (fcast_type 4)": 1,
         "a question must not be voided": 1,
-        "a question must have two options, named a and b, 1 and 0 or yes and no": 3,
     }
     assert table.rejected.total + sum(table.tally.aside.values()) + table.rows == 8
+    binary = [row for row in rows if not row.startswith("1002")]
+    (tmp_path / "f.csv").write_text("\n".join([text.partition("\n")[0], *binary]))
+    assert as_answers(read_forecasts(tmp_path / "f.csv")) == {("1001-0", "5"): 0.25}
 
 
 def test_a_forecaster_who_says_only_how_likely_no_is_counts(tmp_path: Path) -> None:
@@ -124,11 +127,12 @@ def test_hubverse() -> None:
         }
     )
     table = read_forecasts(frame)
-    assert as_answers(table) == {("2024-01-06 | US", "a"): 0.25, ("2024-01-06 | US", "b"): 0.5}
-    assert table.rejected.counts == {
-        "output_type must be pmf": 1,
-        "a question must have two options, named a and b, 1 and 0 or yes and no": 1,
+    assert dict(zip(table.questions, table.options or [], strict=True)) == {
+        "2024-01-06 | US": ("yes", "no"),
+        "2024-01-06 | CA": ("low", "not low"),
     }
+    assert table.probability.tolist() == [[0.25, 0.75], [0.5, 0.5], [0.2, 0.8]]
+    assert table.rejected.counts == {"output_type must be pmf": 1}
 
 
 def test_metaculus_with_the_newest_row_first(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ..errors import InputError
 from .engine import among
 from .entries import NOTHING, OPTION_NO, READABLE, TWO_VALUED, UNREADABLE
 from .formats import WITHDRAWN
-from .options import ALL_ODDS, SUMS_TO_1, Options, distributions, find_options
+from .options import ALL_ODDS, ONE_OPTION, SUMS_TO_1, Options, distributions, find_options
 from .ordering import by_question
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .records import IntArray
     from .sources import Source
 
-ROOM = 1_700_000
+ROOM = 1_500_000
 """Entries that are held as arrays at a time."""
 
 NEVER = np.iinfo(np.int64).max
@@ -72,7 +72,7 @@ class Answers:
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + int(n) for name, n in more.items()})
 
     def parts(self, as_of: float | None = None, *, room: int | None = None) -> Iterator[Part]:
-        """The answers in tables with at most about ``room`` entries each; without ``room`` one table."""
+        """The answers in tables with at most about ``room`` entries each, their questions in any order; without ``room`` one."""
         most = 1 if self.options is None else self.options.most
         number = 1 if room is None else max(1, -(-self.size * most // room))
         for part in range(number):
@@ -121,15 +121,17 @@ class Answers:
             self.count(untimed=(kept & untimed).sum(), later=(kept & ~early & ~untimed).sum())
             kept &= early & ~untimed
         names = ("f", "r", "p", "t", "w", "e", "k", "size", "no")
-        found = {name: rows[name][kept] for name in names if name in rows} | {"question": question[kept]}
+        found = {name: rows[name] for name in names if name in rows} | {"question": question}
+        found = _those(found, kept)
         if self.options is not None:
             found = self._distributions(found)
         found = self._last(found, as_of)
-        order = np.argsort(first)
-        number = np.empty_like(order)
-        number[order] = np.arange(len(order))
-        by_number = np.argsort(number[found["question"]], kind="stable")
-        found = {name: column[by_number] for name, column in found.items()}
+        order = np.argsort(first) if parts == 1 else np.arange(len(first))
+        if parts == 1:
+            number = np.empty_like(order)
+            number[order] = np.arange(len(order))
+            found["question"] = number[found["question"]]
+            found = _those(found, np.argsort(found["question"], kind="stable"))
         optional = {name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found}
         if "timestamp" in optional:
             time = optional["timestamp"]
@@ -137,7 +139,7 @@ class Answers:
         table = ForecastTable(
             questions=range(len(start)),  # type: ignore[arg-type]
             forecasters=range(self.forecasters),  # type: ignore[arg-type]
-            question=frozen(number[found["question"]]),
+            question=frozen(found["question"]),
             forecaster=frozen(found["f"].astype(np.int64)),
             probability=frozen(found["p"]),
             outcome=frozen(outcome[order]),
@@ -154,7 +156,7 @@ class Answers:
         outcome = "outcome"
         columns = {
             "q": "q",
-            "check": "(hash(question, 1) & 65535)::USMALLINT",
+            "check": '"check"',
             "f": "coalesce(number, -1)::INTEGER",
             "r": "entries.rowid",
         }
@@ -180,7 +182,7 @@ class Answers:
         named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
         sieves = self.entries.sieves
         return f"""SELECT {named} FROM {tables}
-                   WHERE coalesce(fault, {sieves}) >= {sieves} AND question <> '' {_some('q', part, parts)}"""
+                   WHERE coalesce(fault, {sieves}) >= {sieves} {_some("q", part, parts)}"""
 
     def _option_names(self, part: int, parts: int, order: IntArray) -> list[tuple[str, ...]]:
         """The names of the options of each question, in this order of the questions of a part."""
@@ -238,7 +240,8 @@ class Answers:
         for each, entry, line, name, who, text in zip(questions, entries, before, *texts, strict=True):
             if unread[each] < NEVER:
                 where = f"question {named(name)}" + ("" if self.entries.width > 1 else f", forecaster {named(who)}")
-                self.doubts.append((int(entry), TWO_VALUED, f"({where}) is {quoted(text)}"))
+                rule = TWO_VALUED if self.options is None else ONE_OPTION
+                self.doubts.append((int(entry), rule, f"({where}) is {quoted(text)}"))
             else:
                 says = f"(question {named(name)}) says another thing than {self.log.place} {line}"
                 self.doubts.append((int(entry), ONE_OUTCOME, says))
@@ -261,11 +264,11 @@ class Answers:
         if not last.all():
             number = np.cumsum(last) - last  # of the answer that is kept
             self.count(**_became(rows, ~last, np.flatnonzero(last)[number]))
-        answers = {name: column[last] for name, column in rows.items()}
+        answers = _those(rows, last)
         if "e" in answers:
             ended = answers["e"] <= (np.finfo(np.float64).max if as_of is None else as_of)
             self._withdraw(answers["r"][ended])
-            answers = {name: column[~ended] for name, column in answers.items()}
+            answers = _those(answers, ~ended)
         if "n" in answers:
             self.count(complements=(answers["n"] - 1).sum())  # entries for further options
         return answers
@@ -328,6 +331,13 @@ def _read_times_again(engine: Engine, entries: Entries) -> None:
                 f"""UPDATE entries SET "{column}" = seconds, fault = NULL, shown = NULL FROM read
                     WHERE fault = {fault} AND shown = text"""
             )
+
+
+def _those(rows: dict[str, Any], which: NDArray[Any]) -> dict[str, Any]:
+    """Some of the rows, or the rows in another order; the same if all are kept."""
+    if which.dtype == np.bool_ and which.all():
+        return rows
+    return {name: column[which] for name, column in rows.items()}
 
 
 def _least(values: IntArray, start: IntArray) -> IntArray:

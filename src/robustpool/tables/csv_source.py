@@ -34,6 +34,8 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16",
 OTHER_FILES = {b"PK\x03\x04": "a workbook or another zip archive", b"\xd0\xcf\x11\xe0": "a workbook", b"%PDF": "a PDF"}
 AS_TEXT = "must be text in UTF-8, or in UTF-16 with a byte order mark"
 GZIPPED = b"\x1f\x8b"
+PADDING = [*(f"{mark} ".encode() for mark in ',;\n"'), *(f" {mark}".encode() for mark in ',;\r\n"')]
+"""What stands where a field has spaces around it."""
 
 FIELDS = "a row must have {} fields"
 LONG_LINE = "a line must have at most {:,} characters"
@@ -57,6 +59,7 @@ class Census:
     returns: int = 0
     pairs: int = 0  # of a return and a newline
     quotes: bool = False
+    padded: bool = False  # a field may have spaces around it
     tail: bytes = b""
 
     def add(self, block: bytes) -> None:
@@ -65,6 +68,7 @@ class Census:
         self.returns += block.count(b"\r")
         self.pairs += block.count(b"\r\n") if self.returns else 0
         self.quotes |= b'"' in block
+        self.padded |= b"\t" in block or (b" " in block and any(sign in block for sign in PADDING))
         self.tail = (self.tail + block[-4096:])[-4096:]
 
     @property
@@ -100,6 +104,7 @@ class CsvSource:
             self._path.symlink_to(path.resolve())
         self._header, self.delimiter, self.names = self._first_line()
         self.types = ["VARCHAR"] * len(self.names)
+        self.padded = self._census.padded
         self._lost: list[Lost] | None = None
 
     def relation(self, *, first: bool = False) -> str:

@@ -114,9 +114,8 @@ def among(expression: str, texts: Iterable[str]) -> str:
 
 
 def stripped(expression: str) -> str:
-    """A text without spaces around it; only one that has other than plain spaces needs the slow way."""
-    odd = " OR ".join(f"contains({expression}, chr({ord(character)}))" for character in SPACES.strip(" "))
-    return f"CASE WHEN {odd} THEN trim({expression}, {literal(SPACES)}) ELSE trim({expression}) END"
+    """A text without spaces around it."""
+    return f"trim({expression}, {literal(SPACES)})"
 
 
 def _ended(running: Any) -> bool:

@@ -55,10 +55,11 @@ class Check(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A column in SQL, and its type."""
+    """A column in SQL, its type, and whether it may have spaces around what it holds."""
 
     sql: str
     type: str
+    padded: bool = True
 
     @property
     def is_number(self) -> bool:
@@ -82,7 +83,7 @@ class Cell(NamedTuple):
             whole = f"CAST(CAST({self.sql} AS HUGEINT) AS VARCHAR)"
             is_whole = f"abs({self.sql}) < 1e18 AND {self.sql} = floor({self.sql})"
             return f"CASE WHEN {is_whole} THEN {whole} WHEN isnan({self.sql}) OR {self.sql} IS NULL THEN '' ELSE {self.text} END"
-        return f"coalesce({stripped(self.text)}, '')"
+        return f"coalesce({stripped(self.text) if self.padded else self.text}, '')"
 
     def number(self, decimal: str = ".", *, percent: bool = False) -> str:
         """As a number, NULL where it is none; the engine alone would read 0_1 as 1."""
@@ -198,7 +199,9 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
         shown += f" ELSE CASE WHEN NOT signed AND given > 0 AND given < 0.01 THEN {probability.text} END"
     named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     kept = [name for name in columns if name not in ("given", "unread")]
-    quoted = ", ".join(["hash(question) AS q", *(f'"{name}"' for name in kept)])
+    quoted = ", ".join(
+        ["hash(question) AS q", '(hash(question, 1) & 65535)::USMALLINT AS "check"', *(f'"{name}"' for name in kept)]
+    )
     query = f"""
         CREATE TABLE entries AS
         SELECT {quoted}, given AS probability, fault, CASE fault {shown} END AS shown
@@ -218,10 +221,13 @@ def ask_for_signs(engine: Engine, entries: Entries) -> None:
 
 def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
     """The columns by their roles."""
-    cells = {role: Cell(f"c{place}", source.types[place]) for role, place in {**plan.roles, **plan.extras}.items()}
+    cells = {
+        role: Cell(f"c{place}", source.types[place], source.padded)
+        for role, place in {**plan.roles, **plan.extras}.items()
+    }
     cells["question"] = Cell(_joined(source, plan.question), "VARCHAR")
     if plan.cells:
-        cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR")
+        cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR", padded=False)
         cells["probability"] = Cell("cell_probability", _common_type(source, plan))
         if plan.cells[0].option is not None:
             cells["option"] = Cell("cell_option", "VARCHAR")
@@ -230,7 +236,7 @@ def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
 
 def _joined(source: Source, places: tuple[int, ...]) -> str:
     """The name that some columns have together; none where all of them are empty."""
-    parts = [Cell(f"c{place}", source.types[place]).name for place in places]
+    parts = [Cell(f"c{place}", source.types[place], source.padded).name for place in places]
     together = " || ' | ' || ".join(parts)
     return together if len(parts) == 1 else f"CASE WHEN concat({', '.join(parts)}) = '' THEN '' ELSE {together} END"
 
@@ -260,7 +266,7 @@ def _checks(cells: dict[str, Cell], plan: Plan, how: Reading) -> tuple[Check, ..
     """What each entry must be, in the order in which it is looked at."""
     shown = cells["probability"].text
     long = f"strlen(question) > {LONGEST_FIELD} OR strlen(forecaster) > {LONGEST_FIELD}"
-    checks = [Check(TOO_LONG, long, is_forecast=False)]
+    checks = [Check(TOO_LONG, long, is_forecast=False), Check(NO_QUESTION, "question = ''", is_forecast=False)]
     for role, rule, fails in plan.format.sieves:
         if role == "question":
             checks.append(Check(rule, fails.format("question"), "question", is_forecast=False))
@@ -278,7 +284,6 @@ def _checks(cells: dict[str, Cell], plan: Plan, how: Reading) -> tuple[Check, ..
         if role in cells:
             rule = READABLE if how.date_format is None else IN_FORMAT.format(how.date_format)
             checks.append(Check(rule, f'"{role}" IS NULL AND NOT {cells[role].missing}', cells[role].text))
-    checks.append(Check(NO_QUESTION, "question = ''"))
     checks.append(Check(NO_FORECASTER, "forecaster = ''"))
     checks.append(Check(SIGNED, "false"))
     return tuple(checks)

@@ -19,6 +19,7 @@ TOLERANCE = 0.05
 """Probabilities of the options may miss the sum 1 by this much, and are divided by their sum."""
 
 SUMS_TO_1 = f"the probabilities of the options must sum to 1 (within {TOLERANCE:g})"
+ONE_OPTION = "outcome must be the name of an option, or empty"
 ALL_ODDS = "all options must have odds"
 
 
@@ -36,7 +37,7 @@ def find_options(engine: Engine, entries: Entries) -> Options | None:
     """
     if "option" not in entries.columns:
         return None
-    forecast = f"coalesce(fault, {entries.sieves}) >= {entries.sieves} AND question <> ''"
+    forecast = f"coalesce(fault, {entries.sieves}) >= {entries.sieves}"
     other = f"NOT {among('option_key', OPTION_YES | OPTION_NO)}"
     if not entries.distributions and not engine.rows(f"SELECT 1 FROM entries WHERE {forecast} AND {other} LIMIT 1"):
         return None

@@ -22,38 +22,37 @@ def by_question(rows: dict[str, Any]) -> tuple[IntArray, IntArray]:
     >>> by_question(rows)
     (array([1, 2, 0]), array([0, 1, 1]))
     """
-    q, f, r = rows["q"], rows["f"].astype(np.int64) + 1, rows["r"]
+    q, r = rows["q"], rows["r"]
     size = len(q)
+    bits = size.bit_length()
     if not (r[1:] > r[:-1]).all():
-        straight = np.argsort(r)
+        straight = _sorted(r.astype(np.uint64) << np.uint64(bits), bits)
         order, question = by_question({name: column[straight] for name, column in rows.items()})
         return straight[order], question
-    bits = size.bit_length()
     order = _sorted(q & ~np.uint64((1 << bits) - 1), bits)
     hashes = q[order]
-    if (((hashes[1:] ^ hashes[:-1]) >> np.uint64(bits) == 0) & (hashes[1:] != hashes[:-1])).any():
-        order = np.argsort(q, kind="stable")  # two questions that begin alike
+    if (hashes[1:] < hashes[:-1]).any():  # two questions that begin alike
+        order = np.argsort(q, kind="stable")
         hashes = q[order]
     question = np.zeros(size, np.int64)
     np.cumsum(hashes[1:] != hashes[:-1], out=question[1:])
-    number = np.empty(size, np.int64)
-    number[order] = question
+    f = rows["f"][order] + np.int64(1)
     wide = int(f.max(initial=0)).bit_length()
-    if int(question[-1] if size else 0).bit_length() + wide + bits <= 64:
-        order = _sorted(
-            (number.astype(np.uint64) << np.uint64(wide + bits)) | (f.astype(np.uint64) << np.uint64(bits)), bits
-        )
+    if int(question[-1] if size else 0).bit_length() + wide + bits <= 63:
+        packed = question << (wide + bits) | f << bits | order
+        packed.sort()
+        question, order = packed >> (wide + bits), packed & ((1 << bits) - 1)
     else:
-        order = np.lexsort((f, number))
-    question = number[order]
+        order = order[np.lexsort((f, question))]
     keys = [~rows[name] if name == "no" else rows[name] for name in ("no", "k", "t") if name in rows]
     if keys:
-        again = (question[1:] == question[:-1]) & (f[order][1:] == f[order][:-1])
+        f = rows["f"][order]
+        again = (question[1:] == question[:-1]) & (f[1:] == f[:-1])
         ties = np.zeros(size, np.bool_)
         ties[1:] |= again
         ties[:-1] |= again
         some = order[ties]
-        order[ties] = some[np.lexsort((*(key[some] for key in keys), f[some], number[some]))]
+        order[ties] = some[np.lexsort((*(key[some] for key in keys), f[ties], question[ties]))]
     return order, question
 
 

@@ -38,6 +38,7 @@ class Source(Protocol):
     names: list[str]
     types: list[str]  # as the engine calls them
     place: str
+    padded: bool  # texts may have spaces around them
 
     def relation(self, *, first: bool = False) -> str:
         """The rows, or only the ``first``, for a look."""
@@ -97,6 +98,7 @@ class FrameSource:
     """A data frame of pandas, polars or pyarrow."""
 
     place = "row"
+    padded = True
 
     def __init__(self, frame: Any, engine: Engine) -> None:
         """Take a frame as it is; an index of pandas that says something becomes a column."""
