@@ -283,7 +283,7 @@ def test_bookmakers_of_any_kind(tmp_path: Path) -> None:
     plan = planned(tmp_path / "f.csv", text, odds="decimal", options="H,D,A", columns=columns)
     assert grouped(plan) == {"B365": ["H", "D", "A"], "BW": ["H", "D", "A"]}
     assert (plan.odds, len(plan.question)) == (True, 3)
-    told = planned(tmp_path / "f.csv", text, odds="decimal", columns=columns)
+    told = planned(tmp_path / "f.csv", text, odds="decimal", columns={"question_id": "Date,Home,Away"})
     assert grouped(told) == grouped(plan)
     named = planned(tmp_path / "f.csv", "q,x-home,x-away,y home,y away,zhome\n1,2,2,2,2,9\n", options=["home", "away"])
     assert grouped(named) == {"x": ["home", "away"], "y": ["home", "away"]}
