@@ -60,10 +60,16 @@ class Census:
     pairs: int = 0  # of a return and a newline
     quotes: bool = False
     padded: bool = False  # a field may have spaces around it
+    open: int = 0  # bytes of the line that has not ended
+    long: bool = False  # a line is longer than a line may be
     tail: bytes = b""
 
     def add(self, block: bytes) -> None:
         """Look at the next bytes; no block ends between a return and a newline."""
+        first, last = block.find(b"\n"), block.rfind(b"\n")
+        self.open += len(block) if first < 0 else first
+        self.long |= self.open > BLOCK
+        self.open = self.open if first < 0 else len(block) - last - 1
         self.newlines += block.count(b"\n")
         self.returns += block.count(b"\r")
         self.pairs += block.count(b"\r\n") if self.returns else 0
@@ -97,7 +103,8 @@ class CsvSource:
         self._path, self._census = path, Census()
         if not zipped and encoding in ("utf-8", "utf-8-sig"):
             self._count()
-        if zipped or encoding == "utf-16" or not self._census.even:
+        self._long: list[int] = []  # lines that are left out of the copy
+        if zipped or encoding == "utf-16" or not self._census.even or self._census.long:
             self._copy(zipped, encoding)
         elif set(str(path)) & set("*?["):  # to the engine a pattern
             self._path = engine.place("input", f"{self._shown} needs")
@@ -130,6 +137,8 @@ class CsvSource:
                 if kind == "LINE SIZE OVER MAXIMUM" or (text or "").strip()  # blank lines are no rows
             ]
             self._check_complete(rows + len(found))
+            self._lost += [Lost(line, line, LONG_LINE.format(BLOCK), "is longer") for line in self._long]
+            self._lost.sort()
         return self._lost
 
     def lines(self, rows: IntArray, read: int) -> tuple[IntArray, IntArray]:
@@ -205,15 +214,24 @@ class CsvSource:
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
         try:
             with self._opened(zipped) as file, self._path.open("wb") as copy:
-                data = b" "
+                data, start = b" ", 0  # of the line in the copy
                 while data:
                     data = self._read(file)
                     try:
                         block = decoder.decode(data, final=not data).encode()
                     except UnicodeDecodeError as error:
                         raise self._no_text(error, self._census.newlines + 1) from None
+                    before, line = self._census.open, self._census.newlines + 1
                     self._census.add(block)
+                    end = block.find(b"\n")
+                    if before + (len(block) if end < 0 else end) > BLOCK:  # the line stays as a blank one
+                        self._long += [line] if self._long[-1:] != [line] else []
+                        copy.seek(start)
+                        copy.truncate()
+                        block = block[end:] if end >= 0 else b""
                     copy.write(block)
+                    if b"\n" in block:
+                        start = copy.tell() - self._census.open
         except OSError as error:
             raise InputError(f"{self._shown} cannot be copied to a temporary folder ({error.strerror}).") from None
 
@@ -221,10 +239,10 @@ class CsvSource:
         """The number of the first line that is not blank, the delimiter, and the names of the columns there."""
         with self._path.open("rb") as file:
             for line in range(1, 1 << 20):
-                header = file.readline(BLOCK)
+                header = file.readline()
                 if not header:
                     break
-                if len(header) == BLOCK and not header.endswith(b"\n"):
+                if line in self._long:
                     raise InputError(
                         f"line {line} of {self._shown} must name the columns; it is longer than a line may be."
                     )
