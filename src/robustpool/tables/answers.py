@@ -138,7 +138,7 @@ class Answers:
             number[order] = np.arange(len(order))
             found["question"] = number[found["question"]]
             found = _those(found, np.argsort(found["question"], kind="stable"))
-        optional = {name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found}
+        optional: dict[str, Any] = {name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found}
         if "timestamp" in optional:
             time = optional["timestamp"]
             optional["timestamp"] = frozen(np.where(np.isinf(time), np.nan, time))
@@ -268,7 +268,7 @@ class Answers:
         last = np.ones(len(rows["f"]), np.bool_)
         last[:-1] = (rows["question"][1:] != rows["question"][:-1]) | (rows["f"][1:] != rows["f"][:-1])
         if not last.all():
-            number = np.cumsum(last) - last  # of the answer that is kept
+            number: IntArray = np.cumsum(last) - last  # of the answer that is kept
             self.count(**_became(rows, ~last, np.flatnonzero(last)[number]))
         answers = _those(rows, last)
         if "e" in answers:

@@ -76,7 +76,7 @@ def engine() -> Iterator[Engine]:
     parent = Path(tempfile.gettempdir())
     _remove_left_behind(parent)
     folder = parent / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
-    settings = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_limit": f"{MEGABYTES}MB",
         "temp_directory": str(folder),

@@ -104,7 +104,7 @@ def aggregate_table(
             raise InputError(f"half_life needs timestamps; no answer has one ({counted(source.rows, 'answer')}).")
         tally = replace(source.tally, untimed=source.tally.untimed + pool.untimed)
         pooled = pool.done(lambda numbers: [source.questions[each] for each in numbers.tolist()], stacklevel=3)
-        kept = {"rejected": source.rejected, "tally": tally, "question_type": source.question_type}
+        kept: dict[str, Any] = {"rejected": source.rejected, "tally": tally, "question_type": source.question_type}
         return replace(pooled, forecasters=len(source.forecasters), **kept)
     library = None if is_path(source) else native_frame(source)
     with answers_of(source, how) as answers:
