@@ -197,6 +197,7 @@ def test_mixed_clusters_reject_the_question(write: Any) -> None:
     assert table.rejected.counts == {"a question must have one cluster": 2}
     assert table.cluster is not None
     assert len(set(table.cluster.tolist())) == 2
+    assert table.answers.tolist() == [0, 1, 1]
 
 
 # ----------------------------------------------------------------------------------------------- what is not a rejection
@@ -680,6 +681,16 @@ def test_parquet_without_other_libraries(write: Any, monkeypatch: pytest.MonkeyP
     assert pl.read_parquet(path).rows() == [("q1", 0.375, 2)]
     again = read_forecasts(path, columns={"forecaster_id": "forecasters", "probability": "forecast"})
     assert again.probability.tolist() == [0.375]
+
+
+def test_lines_that_are_no_rows_do_not_move_the_lines_of_others(write: Any) -> None:
+    rows = ["q1,ann", "q1,bob,1.2", "q2,bob", "q2", "q2,eve,1.3", "q3,ann,0.5", "q3,bob,1.4"]
+    table = read_forecasts(write(LONG + "\n".join(rows)))
+    assert [(each.line, each.reason[-2:]) for each in table.rejected] == [
+        (2, " 2"), (3, ".2"), (4, " 2"), (5, " 1"), (6, ".3"), (8, ".4"),
+    ]  # fmt: skip
+    blank = read_forecasts(write(LONG + "\n\n".join(rows)))
+    assert [each.line for each in blank.rejected] == [2, 4, 6, 8, 10, 14]
 
 
 def test_a_small_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import duckdb
+
 READER = """
 import sys, warnings
 from robustpool.errors import InputError
@@ -33,8 +35,6 @@ for line in sys.stdin:
 
 def seeds() -> dict[str, bytes]:
     """Whole files of several kinds."""
-    import duckdb
-
     rows = [(f"q{i % 40}", f"f{i % 7}", (i * 37 % 101) / 100, f"2024-01-{i % 28 + 1:02d}", i % 2) for i in range(400)]
     text = "question_id,forecaster_id,probability,timestamp,outcome\n" + "".join(
         f'"{q}",{f},{p},{t},{o}\n' for q, f, p, t, o in rows
@@ -99,8 +99,10 @@ def main() -> int:
                 kept = Path(tempfile.gettempdir()) / f"finding-{len(findings)}-{name}"
                 kept.write_bytes(path.read_bytes())
                 findings.append(f"{kept}: {answer}")
-                print(findings[-1], flush=True)
-    print(f"{counts['read']} read, {counts['refused']} refused, {len(findings)} findings")
+                print(findings[-1], flush=True)  # noqa: T201
+    print(  # noqa: T201
+        f"{counts['read']} read, {counts['refused']} refused, {len(findings)} findings"
+    )
     return bool(findings)
 
 

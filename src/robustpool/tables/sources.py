@@ -103,7 +103,6 @@ class FrameSource:
     def __init__(self, frame: Any, engine: Engine) -> None:
         """Take a frame as it is; an index of pandas that says something becomes a column."""
         self._engine = engine
-        engine.connection.execute("SET threads = 1")  # the pieces of an Arrow table would come in any order
         self._register(_native(frame))
         self._columns = self._engine.rows("DESCRIBE SELECT * FROM source_frame")
         self.names = [name for name, *_ in self._columns]
