@@ -137,11 +137,15 @@ def many(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("room", [1, 700])
+@pytest.mark.parametrize("room", [50, 700])
 def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RowsLeftOutWarning):
         whole = aggregate_table(many, clip=0, half_life=10)
     monkeypatch.setattr(all_answers, "ROOM", room)
+    monkeypatch.setattr(all_answers, "HELD", 3 * room)
+    monkeypatch.setattr(all_answers, "CHUNK", 300)
+    if room > 1:
+        monkeypatch.setattr(all_answers, "MANY", 3)
     with pytest.warns(RowsLeftOutWarning):
         parted = aggregate_table(many, clip=0, half_life=10)
     np.testing.assert_array_equal(parted.forecasts, whole.forecasts)
@@ -158,6 +162,26 @@ def test_files_give_the_same_as_the_memory(many: Path, room: int, monkeypatch: p
     assert len(set(table.cluster.tolist())) == 11
     entries = table.rows + table.rejected.total + sum(table.tally.aside.values())
     assert entries == table.tally.entries == 5000  # nothing is dropped in silence
+
+
+def test_options_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    rows = ["question_id,forecaster_id,option,probability,outcome"]
+    for question in range(40):
+        names = [f"{question}-{k}" for k in range(2 + question % 3)]
+        for who in range(int(rng.integers(1, 5))):
+            shares = rng.dirichlet(np.ones(len(names)))
+            rows += [f"q{question},f{who},{name},{p},{names[1]}" for name, p in zip(names, shares, strict=True)]
+    path = tmp_path / "f.csv"
+    path.write_text("\n".join(rows))
+    whole = aggregate_table(path, clip=0)
+    assert whole.options is not None
+    assert set(whole.outcome.tolist()) == {1.0}
+    for name, value in (("ROOM", 30), ("HELD", 90), ("CHUNK", 17)):
+        monkeypatch.setattr(all_answers, name, value)
+    parted = aggregate_table(path, clip=0)
+    np.testing.assert_array_equal(parted.forecasts, whole.forecasts)
+    assert (parted.questions, parted.options, parted.tally) == (whole.questions, whole.options, whole.tally)
 
 
 def test_the_files_are_removed_even_after_an_error(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,8 +35,11 @@ if TYPE_CHECKING:
     from .records import IntArray
     from .sources import Source
 
-ROOM = 1_500_000
-"""Entries that are held as arrays at a time."""
+ROOM, HELD, CHUNK = 750_000, 11_000_000, 500_000
+"""Entries that are worked on, held as columns, and read at a time."""
+
+MANY = 1_000_000
+"""So many forecasters are numbered by a join, which loses the order of the entries, and not by a type of their own."""
 
 NEVER = np.iinfo(np.int64).max
 
@@ -76,14 +79,40 @@ class Answers:
         """The answers in tables with at most about ``room`` entries each, their questions in any order; without ``room`` one."""
         most = 1 if self.options is None else self.options.most
         number = 1 if room is None else max(1, -(-self.size * most // room))
+        at_once = max(1, HELD // (room or 1))  # parts whose entries are held at a time
+        for first in range(0, number, at_once):
+            here = range(first, min(first + at_once, number))
+            with ThreadPoolExecutor(1) as ahead:  # the next part is put in order while this one is worked on
+                ordered = (ahead.submit(_ordered, rows) for rows in self._rows(here, number))
+                current = next(ordered)
+                for part in here:
+                    rows, following = current.result(), next(ordered, None)
+                    yield self._part(*rows, part, number, as_of)
+                    current = following or current
+
+    def _rows(self, here: range, parts: int) -> Iterator[dict[str, Any]]:
+        """The entries of some parts: read once in their order, and dealt out by the hashes of their questions."""
+        pieces: list[list[dict[str, Any]]] = [[] for _ in here]
         other = self.engine._replace(connection=self.engine.connection.cursor())
-        with ThreadPoolExecutor(1) as ahead:  # the engine reads one part while the one before is worked on
-            rows = ahead.submit(other.arrays, self._query(0, number))
-            for part in range(number):
-                here = rows.result()
-                if part + 1 < number:
-                    rows = ahead.submit(other.arrays, self._query(part + 1, number))
-                yield self._part(here, part, number, as_of)
+        size = max(1, self.size)
+        step = size if len(here) == 1 else CHUNK
+        with ThreadPoolExecutor(1) as ahead:  # the engine reads on while the entries are dealt out
+            rows = ahead.submit(other.arrays, self._query(here, parts, 0, step))
+            for entry in range(0, size, step):
+                chunk = rows.result()
+                if entry + step < size:
+                    rows = ahead.submit(other.arrays, self._query(here, parts, entry + step, step))
+                if len(here) == 1:
+                    pieces[0].append(chunk)
+                    continue
+                part = np.searchsorted(_lows(here, parts)[1:], chunk["q"], side="right").astype(np.uint8)
+                order = np.argsort(part, kind="stable")
+                ends = np.searchsorted(part[order], np.arange(len(here) + 1))
+                for places, start, end in zip(pieces, ends, ends[1:], strict=False):
+                    places.append({name: column[order[start:end]] for name, column in chunk.items()})
+        for places in pieces:
+            yield {name: np.concatenate([piece[name] for piece in places]) for name in places[0]}
+            places.clear()
 
     def texts(self, entries: IntArray, *columns: str) -> list[list[str]]:
         """What some columns of text say in these entries, column by column."""
@@ -111,14 +140,13 @@ class Answers:
 
     # --------------------------------------------------------------------------------------------------- one part
 
-    def _part(self, rows: dict[str, Any], part: int, parts: int, as_of: float | None) -> Part:
-        order, question = by_question(rows)
-        rows = {name: column[order] for name, column in rows.items()}
+    def _part(self, rows: dict[str, Any], question: IntArray, part: int, parts: int, as_of: float | None) -> Part:
         starts = np.ones(len(question), np.bool_)
         starts[1:] = question[1:] != question[:-1]
         if (rows["check"][1:] != rows["check"][:-1])[~starts[1:]].any():
             raise InputError("two questions cannot be told apart by the engine's hash of their names: rename some.")
         start = np.flatnonzero(starts)
+        rows["r"] = rows["r"].astype(np.int64)
         first = _least(rows["r"], start)
         outcome, cluster, refused = self._facts(rows, question, start, first)
         kept = ~np.isnan(rows["p"]) & ~refused[question]
@@ -157,17 +185,19 @@ class Answers:
         )
         return Part(table, first[order])
 
-    def _query(self, part: int, parts: int) -> str:
-        """The entries that are forecasts, with numbers for names."""
+    def _query(self, here: range, parts: int, entry: int, step: int) -> str:
+        """The entries of some parts that are forecasts, of ``step`` from one on, with numbers for names."""
         there = self.entries.columns
-        probability, tables = "probability", "entries LEFT JOIN forecasters USING (forecaster)"
-        outcome = "outcome"
+        probability, outcome, tables = "probability", "outcome", "entries"
         columns = {
             "q": "q",
             "check": '"check"',
-            "f": "coalesce(number, -1)::INTEGER",
-            "r": "entries.rowid",
+            "f": "coalesce(enum_code(TRY_CAST(forecaster AS who)), -1)::INTEGER",
+            "r": f"entries.rowid::{'INTEGER' if self.size < 2**31 else 'BIGINT'}",
         }
+        if self.forecasters > MANY:
+            columns["f"] = "coalesce(number, -1)::INTEGER"
+            tables += " LEFT JOIN forecasters USING (forecaster)"
         if "timestamp" in there:
             columns["t"] = "coalesce(timestamp, '-inf'::DOUBLE)"
         if "end" in there:
@@ -190,11 +220,12 @@ class Answers:
         named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
         sieves = self.entries.sieves
         return f"""SELECT {named} FROM {tables}
-                   WHERE coalesce(fault, {sieves}) >= {sieves} {_some("q", part, parts)}"""
+                   WHERE coalesce(fault, {sieves}) >= {sieves} {_some(here, parts)}
+                   AND entries.rowid >= {entry} AND entries.rowid < {entry + step}"""
 
     def _option_names(self, part: int, parts: int, order: IntArray) -> list[tuple[str, ...]]:
         """The names of the options of each question, in this order of the questions of a part."""
-        query = f"SELECT hash(question) AS q, option FROM options WHERE true {_some('q', part, parts)} ORDER BY q, k"
+        query = f"SELECT hash(question) AS q, option FROM options WHERE true {_some(range(part, part + 1), parts)} ORDER BY q, k"
         found = self.engine.arrays(query)
         ends = np.flatnonzero(found["q"][1:] != found["q"][:-1]) + 1
         names = [tuple(group.tolist()) for group in np.split(found["option"], ends)]
@@ -317,6 +348,8 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
            FROM entries WHERE fault IS NULL GROUP BY forecaster"""
     )
     ((answers.forecasters,),) = engine.rows("SELECT count(*) FROM forecasters")
+    if answers.forecasters <= MANY:
+        engine.connection.execute("CREATE TYPE who AS ENUM (SELECT forecaster FROM forecasters ORDER BY number)")
     answers.options = find_options(engine, entries)
     if answers.options is not None:
         answers.tally = replace(answers.tally, options=answers.options.most)
@@ -339,6 +372,12 @@ def _read_times_again(engine: Engine, entries: Entries) -> None:
                 f"""UPDATE entries SET "{column}" = seconds, fault = NULL, shown = NULL FROM read
                     WHERE fault = {fault} AND shown = text"""
             )
+
+
+def _ordered(rows: dict[str, Any]) -> tuple[dict[str, Any], IntArray]:
+    """Rows in the order of their questions, and the number of the question of each."""
+    order, question = by_question(rows)
+    return {name: column[order] for name, column in rows.items()}, question
 
 
 def _those(rows: dict[str, Any], which: NDArray[Any]) -> dict[str, Any]:
@@ -384,7 +423,12 @@ def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str,
     }
 
 
-def _some(hashed: str, part: int, parts: int) -> str:
-    """Which questions are in a part, in SQL."""
-    low, high = part * 2**64 // parts, (part + 1) * 2**64 // parts - 1
-    return f"AND {hashed} BETWEEN {low}::UBIGINT AND {high}::UBIGINT" if parts > 1 else ""
+def _lows(here: range, parts: int) -> NDArray[np.uint64]:
+    """The least hash of each of these parts."""
+    return np.array([part * 2**64 // parts for part in here], dtype=np.uint64)
+
+
+def _some(here: range, parts: int) -> str:
+    """Which questions are in these parts, in SQL."""
+    low, high = here.start * 2**64 // parts, here.stop * 2**64 // parts - 1
+    return "" if len(here) == parts else f"AND q BETWEEN {low}::UBIGINT AND {high}::UBIGINT"

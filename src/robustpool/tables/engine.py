@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], object]
 
-MEGABYTES = 192
+MEGABYTES = 160
 """Memory that the engine may use; beyond it, it works in its folder. What it hands over as arrays comes on top."""
 
 PREFIX = "robustpool-"
