@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .records import IntArray
     from .sources import Source
 
-ROOM, HELD, CHUNK = 750_000, 11_000_000, 500_000
+ROOM, HELD, CHUNK = 400_000, 11_000_000, 500_000
 """Entries that are worked on, held as columns, and read at a time."""
 
 MANY = 1_000_000
@@ -92,8 +92,9 @@ class Answers:
 
     def _rows(self, here: range, parts: int) -> Iterator[dict[str, Any]]:
         """The entries of some parts: read once in their order, and dealt out by the hashes of their questions."""
+        self.engine.allow(self.engine.megabytes * 2 // 3)  # the arrays need the rest
         pieces: list[list[dict[str, Any]]] = [[] for _ in here]
-        other = self.engine._replace(connection=self.engine.connection.cursor())
+        other = replace(self.engine, connection=self.engine.connection.cursor())
         size = max(1, self.size)
         step = size if len(here) == 1 else CHUNK
         with ThreadPoolExecutor(1) as ahead:  # the engine reads on while the entries are dealt out
@@ -116,6 +117,7 @@ class Answers:
 
     def texts(self, entries: IntArray, *columns: str) -> list[list[str]]:
         """What some columns of text say in these entries, column by column."""
+        self.engine.allow(self.engine.megabytes + len(entries) // 10_000)  # 100 bytes each
         self.engine.connection.register("wanted", {"entry": entries, "place": np.arange(len(entries))})
         query = f"SELECT {', '.join(columns)} FROM wanted JOIN entries ON entries.rowid = entry ORDER BY place"
         found = self.engine.arrays(query)

@@ -115,6 +115,7 @@ class CsvSource:
         self._header, self.delimiter, self.names = self._first_line()
         self.types = ["VARCHAR"] * len(self.names)
         self.padded = self._census.padded
+        engine.expect(self._path.stat().st_size)
         self._lost: list[Lost] | None = None
 
     def relation(self, *, first: bool = False) -> str:

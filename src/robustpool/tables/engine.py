@@ -10,8 +10,9 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], object]
 
-MEGABYTES = 160
-"""Memory that the engine may use; beyond it, it works in its folder. What it hands over as arrays comes on top."""
+MEGABYTES = 96
+"""Memory that the engine may use for a small table; beyond it, it works in its folder. Arrays that it gives come on top."""
 
 PREFIX = "robustpool-"
 """How the temporary folders are called: the prefix, and the number of the process."""
@@ -31,11 +32,22 @@ PREFIX = "robustpool-"
 SPACES = " \t\r\n"
 
 
-class Engine(NamedTuple):
-    """A connection, and the folder that belongs to it, which is made when it is needed."""
+@dataclass
+class Engine:
+    """A connection, the folder that belongs to it, which is made when it is needed, and the memory that it may use."""
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
+    megabytes: int = MEGABYTES
+
+    def allow(self, megabytes: int) -> None:
+        """Use so much memory from now on."""
+        self.connection.execute(f"SET memory_limit = '{megabytes}MB'")
+
+    def expect(self, size: int) -> None:
+        """Use the memory that a table of so many bytes needs: lists of its parts stay in it, whatever goes to the folder."""
+        self.megabytes = MEGABYTES + size // 4_000_000
+        self.allow(self.megabytes)
 
     def place(self, name: str, what: str) -> Path:
         """Where a file of this name can stand in the folder, for ``what`` needs it."""

@@ -29,6 +29,9 @@ STANDARD_INPUT = "-"
 ROWS_PER_BYTE, MANY_ROWS = 8, 1_000_000
 """A Parquet file with many rows may have so many to a byte; people's answers take two bytes and more each."""
 
+BYTES = 8
+"""A guess of what a cell takes."""
+
 NO_EXCEL = "Excel files need openpyxl: pip install 'robustpool[excel]'."
 
 
@@ -104,9 +107,14 @@ class FrameSource:
         """Take a frame as it is; an index of pandas that says something becomes a column."""
         self._engine = engine
         self._register(_native(frame))
-        self._columns = self._engine.rows("DESCRIBE SELECT * FROM source_frame")
-        self.names = [name for name, *_ in self._columns]
-        self.types = [kind for _, kind, *_ in self._columns]
+        self._describe()
+
+    def _describe(self) -> None:
+        described = self._engine.rows("DESCRIBE SELECT * FROM source_frame")
+        self.names = [name for name, *_ in described]
+        self.types = [kind for _, kind, *_ in described]
+        ((rows,),) = self._engine.rows("SELECT count(*) FROM source_frame")
+        self._engine.expect(BYTES * rows * len(self.names))
 
     def _register(self, frame: Any) -> None:
         import duckdb
@@ -157,13 +165,11 @@ class ParquetSource(FrameSource):
             schema = engine.rows(f"SELECT name, num_children FROM parquet_schema({file})")
             check_different([name for name, children in schema[1:] if not children])
             engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({file})")
-            described = engine.rows("DESCRIBE SELECT * FROM source_frame")
+            self._describe()
         except InputError:
             raise
         except (duckdb.Error, ValueError) as error:
             raise self.unreadable(error) from None
-        self.names = [name for name, *_ in described]
-        self.types = [kind for _, kind, *_ in described]
 
     def unreadable(self, error: Exception) -> InputError:
         """One sentence on a file that is damaged."""
