@@ -77,8 +77,7 @@ class Answers:
 
     def parts(self, as_of: float | None = None, *, room: int | None = None) -> Iterator[Part]:
         """The answers in tables with at most about ``room`` entries each, their questions in any order; without ``room`` one."""
-        most = 1 if self.options is None else self.options.most
-        number = 1 if room is None else max(1, -(-self.size * most // room))
+        number = self.number_of_parts(room)
         at_once = max(1, HELD // (room or 1))  # parts whose entries are held at a time
         for first in range(0, number, at_once):
             here = range(first, min(first + at_once, number))
@@ -89,6 +88,11 @@ class Answers:
                     rows, following = current.result(), next(ordered, None)
                     yield self._part(*rows, part, number, as_of)
                     current = following or current
+
+    def number_of_parts(self, room: int | None) -> int:
+        """How many tables there are with at most about so many entries each."""
+        most = 1 if self.options is None else self.options.most
+        return 1 if room is None else max(1, -(-self.size * most // room))
 
     def _rows(self, here: range, parts: int) -> Iterator[dict[str, Any]]:
         """The entries of some parts: read once in their order, and dealt out by the hashes of their questions."""

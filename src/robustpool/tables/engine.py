@@ -64,12 +64,10 @@ class Engine:
             try:
                 while not _ended(running):
                     if progress is not None:
-                        progress(int(max(self.connection.query_progress(), 0)), 100)
+                        progress(int(max(self.connection.query_progress(), 0)), 200)  # what comes after it is the other half
             except BaseException:
                 self.connection.interrupt()
                 raise
-        if progress is not None:
-            progress(100, 100)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What a query gives, row by row."""
@@ -97,7 +95,7 @@ def engine() -> Iterator[Engine]:
         "autoload_known_extensions": False,
     }
     connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     try:
         yield Engine(connection, folder)
     finally:

@@ -108,8 +108,12 @@ def aggregate_table(
         return replace(pooled, forecasters=len(source.forecasters), **kept)
     library = None if is_path(source) else native_frame(source)
     with answers_of(source, how) as answers:
+        number, done = answers.number_of_parts(all_answers.ROOM), 0
         for table, first in answers.parts(moment(as_of), room=all_answers.ROOM):
             pool.add(table, first)
+            done += 1
+            if progress is not None:
+                progress(number + done, 2 * number)
         answers.count(untimed=pool.untimed)
         rejected, tally = closing(answers, how, pool.questions, pool.answered)
         pooled = pool.done(lambda entries: answers.texts(entries, "question")[0], stacklevel=3)

@@ -169,6 +169,8 @@ def read_forecasts(
         return source
     with answers_of(source, how) as answers:
         (part,) = answers.parts(moment(as_of))
+        if progress is not None:
+            progress(200, 200)
         rejected, tally = closing(answers, how, len(part.first), part.table.rows)
         return replace(
             part.table,
