@@ -351,6 +351,17 @@ def test_a_decimal_comma_is_only_read_where_it_is_said(tmp_path: Path) -> None:
     assert read_forecasts(tmp_path / "f.csv").rejected.total == 1
 
 
+def test_what_is_wrong_with_a_decimal_comma_is_told_too(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id;forecaster_id;probability\nq1;ann;75,5\nq1;bob;0,5\nq1;cid;7%\n")
+    first, second = read_forecasts(tmp_path / "f.csv", decimal=",").rejected.first
+    assert first.reason.endswith(
+        "is '75,5'; if that is 75.5 %, write 0.755, or pass --percent (percent=True) if all are in per cent"
+    )
+    assert second.reason.startswith("probability must be a number; line 4")
+    (rejected,) = read_forecasts(tmp_path / "f.csv", decimal=",", percent=True).rejected.first
+    assert rejected.reason.endswith("is '0,5': is it 0,5 % or 50 %?")
+
+
 @pytest.mark.parametrize("date_format", ["d/m/Y", "%d/%m/%Y"])
 def test_dates_in_another_form(tmp_path: Path, date_format: str) -> None:
     rows = "q1,ann,0.5,13/02/2024\nq1,ann,0.75,1/3/2024\nq1,bob,0.25,2024-01-01\nq1,cid,0.25,1/3/24\nq1,dan,0.5,\n"
