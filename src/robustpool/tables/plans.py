@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ..aggregators.rows import FloatArray
-    from .entries import Reading
+    from .entries import Reading as Values
+    from .reading import Reading
 
     Column = Sequence[Any]
     Columns = Mapping[str, str | Sequence[str]]
@@ -83,7 +84,7 @@ class Plan:
         return tuple(dict.fromkeys(cell.forecaster for cell in self.cells))
 
 
-def interval(how: Reading) -> tuple[int, int]:
+def interval(how: Values) -> tuple[int, int]:
     """Where most values of a forecaster lie."""
     return (1, LONGEST_ODDS) if how.odds else (0, 100 if how.percent else 1)
 
@@ -91,7 +92,7 @@ def interval(how: Reading) -> tuple[int, int]:
 class Look:
     """The names of the columns, some of the rows, by columns, and which columns the user says are what."""
 
-    def __init__(self, names: Sequence[str], rows: Sequence[Column], how: Reading, columns: Columns) -> None:
+    def __init__(self, names: Sequence[str], rows: Sequence[Column], how: Values, columns: Columns) -> None:
         """Refuse a first line that is no header, and names that stand there twice."""
         self.names, self.rows, self.how = list(names), rows, how
         self.places: dict[str, list[int]] = {}  # in small letters; a name may be written in two ways
@@ -167,20 +168,11 @@ class Look:
         return tuple(name for i, name in enumerate(self.names) if i not in used and name)
 
 
-def make_plan(
-    names: Sequence[str],
-    first_rows: Sequence[Column],
-    how: Reading,
-    *,
-    layout: str = "auto",
-    format: str = "auto",
-    columns: Columns | None = None,
-    options: tuple[str, ...] = (),
-) -> Plan:
+def make_plan(names: Sequence[str], first_rows: Sequence[Column], values: Values, how: Reading) -> Plan:
     """Decide what the columns are; ``first_rows`` are some of the rows, by columns."""
-    choice("layout", layout, LAYOUTS)
+    layout, format, options = choice("layout", how.layout, LAYOUTS), how.format, how.option_names()
     choice("format", format, ["auto", *FORMATS])
-    look = Look(names, first_rows, how, columns or {})
+    look = Look(names, first_rows, values, how.columns or {})
     known = told_format(look.names) if format == "auto" else FORMATS[format]
     if format == "auto" and known.options and not _groups(look, range(len(names)), options or known.options):
         known = OURS

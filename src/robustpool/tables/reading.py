@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import InputError
 from ..wording import counted
 from . import entries
 from .answers import fill
-from .engine import engine, literal, no_folder
+from .engine import engine, no_folder
 from .outcomes import join_outcomes, read_outcomes
 from .plans import interval, make_plan
 from .recency import DAY
@@ -35,15 +33,6 @@ if TYPE_CHECKING:
 
 LOOK = 10_000
 """Rows that are looked at to tell what the columns are."""
-
-INTEGERS = {
-    f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}")
-    for name, bits in (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
-    for sign in ("", "U")
-}
-"""The types of whole numbers, as the engine calls them."""
-
-DATE_FORMAT = "date_format must have codes of strptime such as %d/%m/%Y, with a year, or their letters as in d/m/Y"
 
 
 @dataclass(frozen=True)
@@ -207,7 +196,6 @@ def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     values = how.values()
-    _check_date_format(own, values.date_format)
     plan = _plan(source, own, how, values)
     joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question)
     values = values._replace(odds=values.odds or plan.odds)
@@ -227,20 +215,12 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     )
     answers = fill(own, source, made, tally)
     if len(plan.question) == 1:
-        answers.question_type = INTEGERS.get(source.types[plan.question[0]])
+        name = f"SELECT c{plan.question[0]} AS name FROM {source.relation(first=True)} LIMIT 0"
+        kind = own.arrays(name)["name"].dtype
+        answers.question_type = kind if kind.kind in "iu" else None
     if how.percent:
         _count_percentages(answers)
     return answers
-
-
-def _check_date_format(own: Engine, date_format: str | None) -> None:
-    import duckdb
-
-    if date_format is not None:
-        try:
-            own.rows(f"SELECT TRY_STRPTIME('', {literal(date_format)})")
-        except duckdb.Error:
-            raise InputError(f"{DATE_FORMAT}; it is {date_format!r}.") from None
 
 
 def _plan(source: Source, own: Engine, how: Reading, values: entries.Reading) -> Plan:
@@ -250,15 +230,7 @@ def _plan(source: Source, own: Engine, how: Reading, values: entries.Reading) ->
     )
     rows = own.rows(f"SELECT {columns} FROM {source.relation(first=True)} LIMIT {LOOK}")
     first = list(zip(*rows, strict=True)) or [()] * len(source.names)
-    plan = make_plan(
-        source.names,
-        first,
-        values,
-        layout=how.layout,
-        format=how.format,
-        columns=how.columns,
-        options=how.option_names(),
-    )
+    plan = make_plan(source.names, first, values, how)
     if how.as_of is not None and "timestamp" not in plan.roles:
         raise InputError("as_of needs a column timestamp; there is none.")
     return plan
@@ -303,13 +275,25 @@ def strptime_codes(text: str | None) -> str | None:
     >>> strptime_codes("d/m/Y H:M"), strptime_codes("%Y-%m-%d")
     ('%d/%m/%Y %H:%M', '%Y-%m-%d')
     """
+    import duckdb
+
     if text is None:
         return None
     letters = re.findall("[A-Za-z]", text)
     if "%" not in text and len(set(letters)) == len(letters):
         text = re.sub("([A-Za-z])", r"%\1", text)
-    if not re.search("%-?[YyGxcD]", text):
-        raise InputError(f"{DATE_FORMAT}; it is {text!r}.")
+    try:
+        with duckdb.connect() as engine:
+            engine.execute("SELECT TRY_STRPTIME('', ?)", [text])
+    except duckdb.Error:
+        year = None
+    else:
+        year = re.search("%-?[YyGxcD]", text)
+    if year is None:
+        raise InputError(
+            "date_format must have codes of strptime such as %d/%m/%Y, with a year, or their letters as in d/m/Y; "
+            f"it is {text!r}."
+        )
     return text
 
 
