@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import zipfile
 from datetime import UTC, date, datetime
@@ -524,3 +525,44 @@ def test_half_life_needs_times(timed: Path, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
     with pytest.raises(InputError, match=r"^half_life needs a column timestamp; there is none\.$"):
         aggregate_table(tmp_path / "f.csv", half_life=1)
+
+
+# ------------------------------------------------------------------------------- what goes wrong in another file or a copy
+
+
+def test_lines_of_a_file_of_outcomes_that_are_no_rows_are_told(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\nq2,ann,0.25\n")
+    (tmp_path / "o.csv").write_text("question_id,outcome\nq1,1\nq2,0,7\n")
+    table = read_forecasts(tmp_path / "f.csv", outcomes=tmp_path / "o.csv")
+    assert table.outcome[0] == 1
+    (line,) = summary_lines(table.rejected, table.tally)
+    assert line.startswith("the outcome of 1 question was not used: 1 because a row must have 2 fields (line 3 of '")
+    assert [each.line for each in table.tally.outcomes] == [3]
+    with pytest.raises(
+        InputError, match=r"^a row must have 2 fields; line 3 of '.*o\.csv' has 3 \(the outcomes of 1 of 2 q"
+    ):
+        read_forecasts(tmp_path / "f.csv", outcomes=tmp_path / "o.csv", strict=True)
+
+
+def test_a_damaged_file_of_outcomes_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
+    path = tmp_path / "o.parquet"
+    pl.DataFrame({"question_id": ["q1", "q2"] * 3000, "outcome": ["1", "0"] * 3000}).write_parquet(path)
+    data = path.read_bytes()
+    path.write_bytes(data[:20] + b"\xff" * 80 + data[100:])
+    with pytest.raises(InputError, match=r"^the Parquet file '.*o\.parquet' cannot be read \("):
+        read_forecasts(tmp_path / "f.csv", outcomes=path)
+
+
+def test_an_error_names_the_workbook_and_not_our_copy(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl.Workbook().save(tmp_path / "f.xlsx")
+    with pytest.raises(InputError, match=r"f\.xlsx' must have a line with the names of the columns; it is empty\.$"):
+        read_forecasts(tmp_path / "f.xlsx")
+
+
+def test_an_error_names_standard_input_and_not_our_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"question_id,forecaster_id,probability\nq1,ann,0.5\nq\xff,bob,0.5\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    with pytest.raises(InputError, match=r"^'-' must be text in UTF-8, .*; line 3 has the byte 0xff"):
+        read_forecasts("-")

@@ -12,13 +12,12 @@ from ..errors import InputError
 from ..wording import counted
 from . import entries
 from .answers import fill
-from .engine import engine, no_folder
 from .outcomes import join_outcomes, read_outcomes
 from .plans import interval, make_plan
 from .recency import DAY
-from .records import ForecastTable, RowsLeftOut, Tally
+from .records import ForecastTable, RowsLeftOut, Tally, both
 from .rejecting import RejectedError
-from .sources import ParquetSource, open_source
+from .sources import open_engine
 from .values import is_day, seconds
 
 if TYPE_CHECKING:
@@ -182,16 +181,8 @@ def check_unread(how: Reading) -> None:
 @contextmanager
 def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
     """Every entry of a source in the engine, checked."""
-    import duckdb
-
-    with engine() as own:
-        opened = open_source(source, own)
-        try:
-            yield _answers(opened, own, how)
-        except duckdb.Error as error:
-            if isinstance(opened, ParquetSource):
-                raise opened.unreadable(error) from None
-            raise no_folder("many rows need", str(error).splitlines()[0]) from None
+    with open_engine(source) as (opened, own):
+        yield _answers(opened, own, how)
 
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
@@ -212,6 +203,7 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
         forecasters=plan.forecasters,
         times=plan.times,
         named_by=tuple(source.names[place] for place in plan.question),
+        outcomes=RowsLeftOut() if joined is None else joined.lost,
     )
     answers = fill(own, source, made, tally)
     if len(plan.question) == 1:
@@ -248,7 +240,7 @@ def _count_percentages(answers: Answers) -> None:
 
 def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[RowsLeftOut, Tally]:
     """What was left out in the end; an error if that is everything, or anything while reading strictly."""
-    rejected, outcomes = answers.log.done(), answers.unused_outcomes()
+    rejected, outcomes = answers.log.done(), both(answers.tally.outcomes, answers.unused_outcomes())
     tally = replace(answers.tally, outcomes=outcomes)
     if rejected.total and (how.strict or not rows):
         first = rejected.first[0].reason

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,11 @@ class RowsLeftOut:
                 writer.writerows((each.line, neutral(each.reason)) for each in self)
 
         write_whole(path, write_text)
+
+
+def both(one: RowsLeftOut, other: RowsLeftOut) -> RowsLeftOut:
+    """The rows of two sources that were not taken, for different reasons."""
+    return RowsLeftOut(one.counts | other.counts, one.first + other.first, lambda: chain(one, other))
 
 
 @dataclass(frozen=True)
