@@ -566,3 +566,13 @@ def test_an_error_names_standard_input_and_not_our_copy(monkeypatch: pytest.Monk
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     with pytest.raises(InputError, match=r"^'-' must be text in UTF-8, .*; line 3 has the byte 0xff"):
         read_forecasts("-")
+
+
+def test_rows_behind_an_open_quote_are_not_lost_in_silence(tmp_path: Path) -> None:
+    """The engine parts a large file into pieces, and finds its way again in the next piece."""
+    path = tmp_path / "f.csv"
+    path.write_text('question_id,forecaster_id,probability\nq1,ann,0.5\nq1,"bob,0.5\n' + "q1,cid,0.5\n" * 4_000_000)
+    with pytest.raises(
+        InputError, match=r"has 2 rows below its header, and [\d,]+ were found: is the quote in line 3 closed\?$"
+    ):
+        read_forecasts(path)

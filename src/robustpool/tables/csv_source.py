@@ -8,6 +8,7 @@ import gzip
 import io
 import zlib
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -147,16 +148,9 @@ class CsvSource:
             before = np.searchsorted(lost - self._header - 1 - np.arange(len(lost)), rows, side="right")
             lines = self._header + 1 + rows + before
             return lines, lines
-        wanted, spans = set(rows.tolist()), {}
-        skipped = set(lost.tolist())
-        row = -1
-        for first, last in self._spans():
-            if first not in skipped:
-                row += 1
-                if row in wanted:
-                    spans[row] = first, last
-                    if len(spans) == len(wanted):
-                        break
+        wanted, skipped = set(rows.tolist()), set(lost.tolist())
+        taken = (span for span in self._spans() if span[0] not in skipped)
+        spans = {row: span for row, span in enumerate(islice(taken, max(wanted, default=-1) + 1)) if row in wanted}
         pairs = np.array([spans[each] for each in rows.tolist()], dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 
@@ -306,12 +300,16 @@ class CsvSource:
                     yield first, last
 
     def _check_complete(self, rows: int) -> None:
-        """Refuse a file without quotes in which the engine found fewer rows than there are lines."""
-        if self._census.quotes or self._census.lines <= self._header + rows:
+        """Refuse a file in which the engine found another number of rows than there are, such as behind an open quote."""
+        if self._census.lines <= self._header + rows:
             return
-        lines = sum(1 for _ in self._spans())
-        if lines != rows:
-            raise InputError(f"{self._shown} has {lines:,} lines below its header; {rows:,} of them could be read.")
+        count, longest = 0, (0, 0)
+        for span in self._spans():
+            count, longest = count + 1, max(longest, span, key=lambda lines: lines[1] - lines[0])
+        if count != rows:
+            first, last = longest
+            hint = f": is the quote in line {first} closed?" if last > first else "."
+            raise InputError(f"{self._shown} has {count:,} rows below its header, and {rows:,} were found{hint}")
 
     def _no_text(self, error: UnicodeDecodeError, line: int) -> InputError:
         """Say in which line the bytes stop being text; ``line`` is that of the first byte."""
