@@ -50,8 +50,9 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fuzz: $(VENV)/.installed-test ## attack the verifier with broken, forged and costly files for ten minutes; MINUTES=60 for longer
+fuzz: $(VENV)/.installed-test ## attack the verifier and the reading of tables with broken, forged and costly files; MINUTES=60 each for longer
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_verifier.py --minutes $(MINUTES)
+	$(ONE_THREAD) $(BIN)/python tools/fuzz_tables.py --minutes $(MINUTES)
 
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py
@@ -59,6 +60,7 @@ regrets: $(VENV)/.installed ## find and prove again the worst cases that `robust
 bench: $(VENV)/.installed ## measure solvers and throughput against others, side by side
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/tables.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

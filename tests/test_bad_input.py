@@ -197,6 +197,7 @@ def test_mixed_clusters_reject_the_question(write: Any) -> None:
     assert table.rejected.counts == {"a question must have one cluster": 2}
     assert table.cluster is not None
     assert len(set(table.cluster.tolist())) == 2
+    assert table.answers.tolist() == [0, 1, 1]
 
 
 # ----------------------------------------------------------------------------------------------- what is not a rejection
@@ -680,3 +681,48 @@ def test_parquet_without_other_libraries(write: Any, monkeypatch: pytest.MonkeyP
     assert pl.read_parquet(path).rows() == [("q1", 0.375, 2)]
     again = read_forecasts(path, columns={"forecaster_id": "forecasters", "probability": "forecast"})
     assert again.probability.tolist() == [0.375]
+
+
+def test_lines_that_are_no_rows_do_not_move_the_lines_of_others(write: Any) -> None:
+    rows = ["q1,ann", "q1,bob,1.2", "q2,bob", "q2", "q2,eve,1.3", "q3,ann,0.5", "q3,bob,1.4"]
+    table = read_forecasts(write(LONG + "\n".join(rows)))
+    assert [(each.line, each.reason[-2:]) for each in table.rejected] == [
+        (2, " 2"), (3, ".2"), (4, " 2"), (5, " 1"), (6, ".3"), (8, ".4"),
+    ]  # fmt: skip
+    blank = read_forecasts(write(LONG + "\n\n".join(rows)))
+    assert [each.line for each in blank.rejected] == [2, 4, 6, 8, 10, 14]
+
+
+def test_a_small_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustpool.tables.sources.MANY_ROWS", 1000)
+    monkeypatch.setattr("robustpool.tables.csv_source.LARGE", 1000)
+    rows = 100_000
+    frame = pa.table({"question": ["q"] * rows, "user": ["a"] * rows, "p": [0.5] * rows})
+    parquet.write_table(frame, tmp_path / "f.parquet", compression="zstd")
+    with pytest.raises(
+        InputError, match=r"^the Parquet file '.*' must not swell; it has 100,000 rows and [\d,]+ bytes in"
+    ):
+        read_forecasts(tmp_path / "f.parquet")
+    (tmp_path / "f.csv.gz").write_bytes(gzip.compress(f"{LONG}{'q1,ann,0.5' * 99}\n".encode() * 1000))
+    with pytest.raises(InputError, match=r"^'.*gz' must not swell to 200 times its size and more\.$"):
+        read_forecasts(tmp_path / "f.csv.gz")
+    few = pa.table({"question": ["q"] * 900, "user": ["a"] * 900, "p": [0.5] * 900})
+    parquet.write_table(few, tmp_path / "f.parquet", compression="zstd")
+    monkeypatch.setattr("robustpool.tables.sources.LARGE", 10_000)
+    assert read_forecasts(tmp_path / "f.parquet").rows == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_parquet_file_is_one_sentence(tmp_path: Path, seed: int) -> None:
+    path, rng = tmp_path / "f.parquet", np.random.default_rng(seed)
+    rows = [f"q{i % 20}" for i in range(200)]
+    parquet.write_table(pa.table({"question": rows, "user": rows[::-1], "p": [i % 2 / 3 for i in range(200)]}), path)
+    data = np.frombuffer(path.read_bytes(), np.uint8).copy()
+    data[rng.integers(4, len(data), 3)] = rng.integers(0, 256, 3)
+    path.write_bytes(data[: len(data) - int(rng.integers(0, 2)) * 9].tobytes())
+    said = ""
+    try:
+        read_forecasts(path)
+    except InputError as error:
+        said = str(error)
+    assert "\n" not in said

@@ -251,6 +251,34 @@ def grouped(plan: Plan) -> dict[str, list[str | None]]:
     return groups
 
 
+def test_outcomes_of_a_file_of_their_own(tmp_path: Path) -> None:
+    forecasts, outcomes = tmp_path / "f.csv", tmp_path / "o.csv"
+    forecasts.write_text("question_id,forecaster_id,probability,outcome\n1,a,0.5,0\n2,a,0.5,\n3,a,0.5,1\n")
+    outcomes.write_text("question_id,resolution,closed\n1,yes,x\n2,No,x\n2,No,y\n3,,x\n9,1,x\n")
+    table = read_forecasts(forecasts, outcomes=outcomes)
+    np.testing.assert_array_equal(table.outcome, [1, 0, np.nan])  # those beside the forecasts do not count
+    outcomes.write_text("question_id,outcome\n1,yes\n1,no\n")
+    with pytest.raises(
+        InputError, match=r"^a question must have one outcome; question 1 of '.*o\.csv' has 'no' and 'yes'\.$"
+    ):
+        read_forecasts(forecasts, outcomes=outcomes)
+    outcomes.write_text("question_id,outcome\n8,yes\n")
+    with pytest.raises(
+        InputError, match=r"must have outcomes of the questions that were asked; it has none of them\.$"
+    ):
+        read_forecasts(forecasts, outcomes=outcomes)
+    outcomes.write_text("title,when\n8,yes\n")
+    with pytest.raises(
+        InputError, match=r"has none for the question and the outcome: its columns are 'title', 'when'\.$"
+    ):
+        read_forecasts(forecasts, outcomes=outcomes)
+    task = {"location": ["US", "US", "US"], "output_type": ["pmf"] * 3, "output_type_id": ["low", "mid", "high"]}
+    hub = pl.DataFrame({"model_id": "m", "reference_date": "2024-01-06", **task, "value": [0.2, 0.3, 0.5]})
+    oracle = pl.DataFrame({**task, "oracle_value": [0, 1, 0]})
+    found = read_forecasts(hub, outcomes=oracle)
+    assert (found.options, found.outcome.tolist()) == ([("low", "mid", "high")], [1.0])
+
+
 def test_bookmakers(tmp_path: Path) -> None:
     plan = planned(tmp_path / "E0.csv", MATCHES)
     assert (plan.format.name, plan.odds) == ("bookmakers", True)

@@ -25,16 +25,15 @@ from robustpool.aggregators.grid import GridAggregator
 from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 from robustpool.tables import answers as all_answers
+from robustpool.tables.pooled import PooledTable
 from robustpool.tables.pooling import aggregate_table
-from robustpool.tables.reading import read_forecasts
+from robustpool.tables.reading import Reading, answers_of, read_forecasts
 from robustpool.tables.recency import weigh_by_age
-from robustpool.tables.records import ForecastTable
+from robustpool.tables.records import ForecastTable, Rejection, RowsLeftOut
 from robustpool.tables.rejecting import RowsLeftOutWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from robustpool.tables.pooled import PooledTable
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=5)
 probabilities = st.floats(0, 1)
@@ -543,3 +542,40 @@ def test_a_library_that_is_none() -> None:
     pooled = aggregate_table(read_forecasts(long_frame({("a", "x"): 0.5})))
     with pytest.raises(InputError, match=r"^a data frame of 'excel' cannot be made"):
         pooled.frame("excel")
+
+
+def test_the_pieces_of_a_frame_keep_their_order() -> None:
+    pieces = [
+        pl.DataFrame({"question": [f"q{piece}-{i}" for i in range(3)], "user": "a", "p": 0.5}) for piece in range(8)
+    ]
+    frame = pl.concat(pieces, rechunk=False)
+    for _ in range(20):
+        assert read_forecasts(frame).questions == frame["question"].to_list()
+
+
+def test_rows_that_are_read_in_parallel_keep_their_order(tmp_path: Path) -> None:
+    rows = 2_500_000  # several pieces of what the engine reads at a time
+    path = tmp_path / "f.csv"
+    with path.open("w") as file:
+        file.write("question_id,forecaster_id,probability\n")
+        file.writelines(f"{i:08d},f{i % 7},0.5\n" for i in range(rows))
+    with answers_of(path, Reading()) as found:
+        assert found.engine.rows("SELECT count(*) FROM entries WHERE question::INTEGER <> rowid") == [(0,)]
+        assert "HASH_JOIN" not in str(
+            found.engine.rows(f"EXPLAIN {found.entries.query.replace('entries', 'again', 1)}")
+        )
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\tx"])
+def test_what_a_spreadsheet_would_run_is_neutralised(name: str, tmp_path: Path) -> None:
+    options = [(name, "other")]
+    plain = PooledTable([name, "q"], np.array([0.5, np.nan]), np.array([1, 0]), np.array([np.nan, np.nan]), 1)
+    with_options = PooledTable(["q"], np.array([[0.5, 0.5]]), np.array([1]), np.array([1.0]), 1, options=options)
+    plain.write(tmp_path / "f.csv")
+    assert pd.read_csv(tmp_path / "f.csv")["question_id"].tolist() == [f"'{name}", "q"]
+    with_options.write(tmp_path / "f.csv")
+    assert pd.read_csv(tmp_path / "f.csv")["option"].tolist() == [f"'{name}", "other"]
+    plain.write(tmp_path / "f.parquet")  # which no spreadsheet runs
+    assert pl.read_parquet(tmp_path / "f.parquet")["question_id"].to_list() == [name, "q"]
+    RowsLeftOut({}, (Rejection(1, f"{name} is wrong"),)).write(tmp_path / "r.csv")
+    assert pd.read_csv(tmp_path / "r.csv")["reason"].tolist() == [f"'{name} is wrong"]

@@ -138,7 +138,9 @@ class Answers:
             number[order] = np.arange(len(order))
             found["question"] = number[found["question"]]
             found = _those(found, np.argsort(found["question"], kind="stable"))
-        optional: dict[str, Any] = {name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found}
+        optional: dict[str, Any] = {
+            name: frozen(found[key]) for name, key in (("weight", "w"), ("timestamp", "t")) if key in found
+        }
         if "timestamp" in optional:
             time = optional["timestamp"]
             optional["timestamp"] = frozen(np.where(np.isinf(time), np.nan, time))

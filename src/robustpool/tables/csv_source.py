@@ -34,6 +34,9 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16",
 OTHER_FILES = {b"PK\x03\x04": "a workbook or another zip archive", b"\xd0\xcf\x11\xe0": "a workbook", b"%PDF": "a PDF"}
 AS_TEXT = "must be text in UTF-8, or in UTF-16 with a byte order mark"
 GZIPPED = b"\x1f\x8b"
+SWELLING, LARGE = 200, 1 << 26
+"""A zipped file may become so many times larger, or this large."""
+
 PADDING = [*(f"{mark} ".encode() for mark in ',;\n"'), *(f" {mark}".encode() for mark in ',;\r\n"')]
 """What stands where a field has spaces around it."""
 
@@ -208,6 +211,8 @@ class CsvSource:
                         copy.truncate()
                         block = block[end:] if end >= 0 else b""
                     copy.write(block)
+                    if copy.tell() > max(LARGE, SWELLING * self._given.stat().st_size):
+                        raise InputError(f"{self._shown} must not swell to {SWELLING} times its size and more.")
                     if b"\n" in block:
                         start = copy.tell() - self._census.open
         except OSError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
-from .csv_source import CsvSource, Lost
+from .csv_source import LARGE, SWELLING, CsvSource, Lost
 from .engine import engine, literal, no_folder
 from .formats import OUR_NAMES, OURS, check_different, plain, told_format
 
@@ -26,8 +26,8 @@ PARQUET_SIGN, ZIP_SIGN = b"PAR1", b"PK\x03\x04"
 PARQUET_SUFFIXES = (".parquet", ".pq")
 STANDARD_INPUT = "-"
 
-ROWS_PER_BYTE, SWELLING, LARGE = 100, 1000, 1 << 28
-"""A Parquet file with more rows to a byte, or whose columns are so many times larger and large as well, is refused."""
+ROWS_PER_BYTE, MANY_ROWS = 8, 1_000_000
+"""A Parquet file with many rows may have so many to a byte; people's answers take two bytes and more each."""
 
 NO_EXCEL = "Excel files need openpyxl: pip install 'robustpool[excel]'."
 
@@ -130,7 +130,6 @@ class FrameSource:
         import duckdb
 
         frame = _native(frame)
-        engine.connection.execute("SET threads = 1")  # the pieces of an Arrow table would come in any order
         try:
             engine.connection.register("source_frame", frame)
             self._describe(engine)
@@ -194,7 +193,7 @@ class ParquetSource(FrameSource):
 
     def _check_size(self, rows: int, columns: int) -> None:
         size = self._path.stat().st_size
-        if rows > ROWS_PER_BYTE * size or (columns > SWELLING * size and columns > LARGE):
+        if rows > max(MANY_ROWS, ROWS_PER_BYTE * size) or columns > max(LARGE, SWELLING * size):
             raise InputError(
                 f"the Parquet file {self._shown!r} must not swell; it has {rows:,} rows and {columns:,} bytes "
                 f"in {size:,} bytes."
