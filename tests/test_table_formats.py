@@ -460,6 +460,20 @@ def test_excel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_forecasts(tmp_path / "f.xlsx")
 
 
+def test_sheets_that_are_not_read_are_told(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["question_id", "forecaster_id", "probability"], ["q1", "ann", 0.5]):
+        book.active.append(row)
+    book.create_sheet("empty")
+    book.create_sheet("more").append(["q2", "ann", 0.5])
+    book.save(tmp_path / "f.xlsx")
+    table = read_forecasts(tmp_path / "f.xlsx")
+    assert summary_lines(table.rejected, table.tally) == [
+        "sheets that were not read, since only the first one is: more."
+    ]
+
+
 def test_what_is_no_workbook(tmp_path: Path) -> None:
     path = tmp_path / "f.xlsx"
     path.write_bytes(b"PK\x03\x04 and more")

@@ -96,6 +96,7 @@ class CsvSource:
     """The names of the columns of a CSV file, and how the engine reads its rows."""
 
     place = "line"
+    unread: tuple[str, ...] = ()
 
     def __init__(self, path: Path, shown: str, engine: Engine) -> None:
         """Look at the file, and make a plain copy of one that the engine would not read as it is: gzipped, or in UTF-16."""

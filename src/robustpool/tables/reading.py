@@ -203,6 +203,7 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
         forecasters=plan.forecasters,
         times=plan.times,
         named_by=tuple(source.names[place] for place in plan.question),
+        unread=source.unread,
         outcomes=RowsLeftOut() if joined is None else joined.lost,
     )
     answers = fill(own, source, made, tally)

@@ -121,6 +121,7 @@ class Tally:
     interval: tuple[int, int] = (0, 1)  # outside of which their values lie
     times: tuple[str, ...] = ()  # columns that were not used and look like times, where no time is used
     named_by: tuple[str, ...] = ()  # the columns that name the questions
+    unread: tuple[str, ...] = ()  # sheets of a workbook beside the one that was read
     percentages: int = 0  # probabilities that were given in per cent
     small: int = 0  # those of them that are at most 1 per cent
     fraction: float | None = None  # the first of them that is between 0 and 1, as it was given
@@ -160,9 +161,7 @@ class ForecastTable:
     forecasters: Sequence[str]  # names, in the order in which they came
     question: IntArray  # (rows,), increasing
     forecaster: IntArray  # (rows,)
-    probability: (
-        FloatArray  # (rows,), in [0, 1]; with options (rows, K), K the largest number of them, NaN beyond one's own
-    )
+    probability: FloatArray  # (rows,), in [0, 1]; with options (rows, K) for at most K of them, NaN beyond one's own
     outcome: FloatArray  # (questions,): 0, 1 (with options: the number of one, from 0), or NaN where it is not known
     weight: FloatArray | None = None  # (rows,), positive
     timestamp: FloatArray | None = None  # (rows,), seconds since 1970, UTC

@@ -74,7 +74,9 @@ class Failed(NamedTuple):
             quoted_lines = f" with what is quoted up to line {last}" if last > line else ""
             return Rejection(line, f"{rule}; {place} {line} has more{quoted_lines}")
         where = f"(question {named(self.question[i])}, forecaster {named(self.forecaster[i])})"
-        return Rejection(line, f"{rule}; {place} {line} {where} {_says(rule, self.shown[i] or '')}")
+        shown = self.shown[i] or ""
+        says = f"{quoted(shown)}{_hint(rule, shown.strip())}" if rule not in (NO_QUESTION, NO_FORECASTER) else "empty"
+        return Rejection(line, f"{rule}; {place} {line} {where} is {says}")
 
 
 class RejectionLog:
@@ -132,10 +134,6 @@ class RejectionLog:
         return merge(single, told, key=itemgetter(0))
 
 
-def _says(rule: str, shown: str) -> str:
-    return "is empty" if rule in (NO_QUESTION, NO_FORECASTER) else f"is {quoted(shown)}{_hint(rule, shown.strip())}"
-
-
 def _hint(rule: str, text: str) -> str:
     """What somebody probably meant; with a decimal comma, if that is how it is written.
 
@@ -191,6 +189,8 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
     if tally.outside:
         outside = f"most of their values lie outside {list(tally.interval)}"
         lines.append(f"columns that were not used, because {outside}: {', '.join(tally.outside)}.")
+    if tally.unread:
+        lines.append(f"sheets that were not read, since only the first one is: {', '.join(tally.unread)}.")
     if tally.forecasters:
         lines.append(f"forecasters: {listed(list(map(named, tally.forecasters)))}.")
     return lines

@@ -39,6 +39,7 @@ class Source(Protocol):
     types: list[str]  # as the engine calls them
     place: str
     padded: bool  # texts may have spaces around them
+    unread: tuple[str, ...]  # further sheets of a workbook
 
     def relation(self, *, first: bool = False) -> str:
         """The rows, or only the ``first``, for a look."""
@@ -122,8 +123,8 @@ def _copied(path: Path, engine: Engine) -> Path:
 class FrameSource:
     """A data frame of pandas, polars or pyarrow."""
 
-    place = "row"
-    padded = True
+    place, padded = "row", True
+    unread: tuple[str, ...] = ()
 
     def __init__(self, frame: Any, engine: Engine) -> None:
         """Take a frame as it is; an index of pandas that says something becomes a column."""
@@ -253,16 +254,21 @@ def _workbook(path: Path, shown: str, engine: Engine) -> CsvSource:
         raise InputError(NO_EXCEL) from None
     copy = engine.place("sheet.csv", f"{shown!r} needs")
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet, *others = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets
+        unread = tuple(each.title for each in others if any(map(_says_something, each.iter_rows(values_only=True))))
         with copy.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            for row in book.worksheets[0].iter_rows(values_only=True):
-                writer.writerow(list(map(_text, row)) if any(cell is not None for cell in row) else [])
+            for row in sheet.iter_rows(values_only=True):
+                writer.writerow(map(_text, row) if _says_something(row) else [])
     except Exception as error:  # noqa: BLE001  # whatever a damaged workbook makes of the library
         raise InputError(f"the workbook {shown!r} cannot be read ({str(error).splitlines()[0]}).") from None
     source = CsvSource(copy, shown, engine)
-    source.place = "row"
+    source.place, source.unread = "row", unread
     return source
+
+
+def _says_something(row: tuple[Any, ...]) -> bool:
+    return any(cell is not None for cell in row)
 
 
 def _text(cell: Any) -> str:
