@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import zipfile
 from datetime import UTC, date, datetime
@@ -379,6 +380,17 @@ def test_a_decimal_comma_is_only_read_where_it_is_said(tmp_path: Path) -> None:
     assert read_forecasts(tmp_path / "f.csv").rejected.total == 1
 
 
+def test_what_is_wrong_with_a_decimal_comma_is_told_too(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id;forecaster_id;probability\nq1;ann;75,5\nq1;bob;0,5\nq1;cid;7%\n")
+    first, second = read_forecasts(tmp_path / "f.csv", decimal=",").rejected.first
+    assert first.reason.endswith(
+        "is '75,5'; if that is 75.5 %, write 0.755, or pass --percent (percent=True) if all are in per cent"
+    )
+    assert second.reason.startswith("probability must be a number; line 4")
+    (rejected,) = read_forecasts(tmp_path / "f.csv", decimal=",", percent=True).rejected.first
+    assert rejected.reason.endswith("is '0,5': is it 0,5 % or 50 %?")
+
+
 @pytest.mark.parametrize("date_format", ["d/m/Y", "%d/%m/%Y"])
 def test_dates_in_another_form(tmp_path: Path, date_format: str) -> None:
     rows = "q1,ann,0.5,13/02/2024\nq1,ann,0.75,1/3/2024\nq1,bob,0.25,2024-01-01\nq1,cid,0.25,1/3/24\nq1,dan,0.5,\n"
@@ -446,6 +458,20 @@ def test_excel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(InputError, match=r"^Excel files need openpyxl: pip install 'robustpool\[excel\]'\.$"):
         read_forecasts(tmp_path / "f.xlsx")
+
+
+def test_sheets_that_are_not_read_are_told(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["question_id", "forecaster_id", "probability"], ["q1", "ann", 0.5]):
+        book.active.append(row)
+    book.create_sheet("empty")
+    book.create_sheet("more").append(["q2", "ann", 0.5])
+    book.save(tmp_path / "f.xlsx")
+    table = read_forecasts(tmp_path / "f.xlsx")
+    assert summary_lines(table.rejected, table.tally) == [
+        "sheets that were not read, since only the first one is: more."
+    ]
 
 
 def test_what_is_no_workbook(tmp_path: Path) -> None:
@@ -541,3 +567,54 @@ def test_half_life_needs_times(timed: Path, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
     with pytest.raises(InputError, match=r"^half_life needs a column timestamp; there is none\.$"):
         aggregate_table(tmp_path / "f.csv", half_life=1)
+
+
+# ------------------------------------------------------------------------------- what goes wrong in another file or a copy
+
+
+def test_lines_of_a_file_of_outcomes_that_are_no_rows_are_told(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\nq2,ann,0.25\n")
+    (tmp_path / "o.csv").write_text("question_id,outcome\nq1,1\nq2,0,7\n")
+    table = read_forecasts(tmp_path / "f.csv", outcomes=tmp_path / "o.csv")
+    assert table.outcome[0] == 1
+    (line,) = summary_lines(table.rejected, table.tally)
+    assert line.startswith("the outcome of 1 question was not used: 1 because a row must have 2 fields (line 3 of '")
+    assert [each.line for each in table.tally.outcomes] == [3]
+    with pytest.raises(
+        InputError, match=r"^a row must have 2 fields; line 3 of '.*o\.csv' has 3 \(the outcomes of 1 of 2 q"
+    ):
+        read_forecasts(tmp_path / "f.csv", outcomes=tmp_path / "o.csv", strict=True)
+
+
+def test_a_damaged_file_of_outcomes_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
+    path = tmp_path / "o.parquet"
+    pl.DataFrame({"question_id": ["q1", "q2"] * 3000, "outcome": ["1", "0"] * 3000}).write_parquet(path)
+    data = path.read_bytes()
+    path.write_bytes(data[:20] + b"\xff" * 80 + data[100:])
+    with pytest.raises(InputError, match=r"^the Parquet file '.*o\.parquet' cannot be read \("):
+        read_forecasts(tmp_path / "f.csv", outcomes=path)
+
+
+def test_an_error_names_the_workbook_and_not_our_copy(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl.Workbook().save(tmp_path / "f.xlsx")
+    with pytest.raises(InputError, match=r"f\.xlsx' must have a line with the names of the columns; it is empty\.$"):
+        read_forecasts(tmp_path / "f.xlsx")
+
+
+def test_an_error_names_standard_input_and_not_our_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"question_id,forecaster_id,probability\nq1,ann,0.5\nq\xff,bob,0.5\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    with pytest.raises(InputError, match=r"^'-' must be text in UTF-8, .*; line 3 has the byte 0xff"):
+        read_forecasts("-")
+
+
+def test_rows_behind_an_open_quote_are_not_lost_in_silence(tmp_path: Path) -> None:
+    """The engine parts a large file into pieces, and finds its way again in the next piece."""
+    path = tmp_path / "f.csv"
+    path.write_text('question_id,forecaster_id,probability\nq1,ann,0.5\nq1,"bob,0.5\n' + "q1,cid,0.5\n" * 4_000_000)
+    with pytest.raises(
+        InputError, match=r"has 2 rows below its header, and [\d,]+ were found: is the quote in line 3 closed\?$"
+    ):
+        read_forecasts(path)

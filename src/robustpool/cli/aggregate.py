@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,22 +12,12 @@ from ..errors import InputError
 from .aggregate_file import FileOptions, looks_like_file, only_file, pooled_file
 from .pooling import explained, pooled
 from .render import JsonFlag, show
-from .tables import (
-    ColumnOption,
-    DateFormatOption,
-    DecimalOption,
-    FormatOption,
-    LayoutOption,
-    OddsOption,
-    OptionsOption,
-    OutcomesOption,
-    PercentFlag,
-    RejectsOption,
-    StrictFlag,
-)
+from .tables import takes
 
 
+@takes(FileOptions)
 def aggregate(
+    *,
     reports: Annotated[
         list[str] | None,
         typer.Argument(
@@ -52,51 +43,7 @@ def aggregate(
         tuple[float, float] | None,
         typer.Option(metavar="LO HI", help="With --explain: the base rate is between LO and HI.", show_default=False),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="With a file: where the forecasts go, .csv or .parquet, or - for standard output.",
-            show_default=False,
-        ),
-    ] = None,
-    rejects: RejectsOption = None,
-    percent: PercentFlag = False,
-    strict: StrictFlag = False,
-    layout: LayoutOption = "auto",
-    format: FormatOption = "auto",
-    column: ColumnOption = None,
-    odds: OddsOption = None,
-    options: OptionsOption = None,
-    decimal: DecimalOption = ".",
-    date_format: DateFormatOption = None,
-    outcomes: OutcomesOption = None,
-    half_life: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DAYS",
-            help="With a file: an answer DAYS older than the newest counts half; one without a timestamp is left out.",
-            show_default=False,
-        ),
-    ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="With a file: only answers until then; a date without a time includes its day, in UTC.",
-            show_default=False,
-        ),
-    ] = None,
-    recalibrate: Annotated[
-        str | None,
-        typer.Option(
-            help="With a file that has outcomes: slope, platt or isotonic, before combining.", show_default=False
-        ),
-    ] = None,
-    per_forecaster: Annotated[
-        bool, typer.Option("--per-forecaster", help="With --recalibrate: each forecaster alone.")
-    ] = False,
+    files: FileOptions,
     as_json: JsonFlag = False,
 ) -> None:
     """Combine probabilities for one event into one, or a table of them into one for each question.
@@ -131,18 +78,13 @@ def aggregate(
             "aggregate needs something to combine; give some probabilities, or one file: "
             "`robustpool aggregate 0.7 0.6` or `robustpool aggregate forecasts.csv`."
         )
-    given = FileOptions(
-        *(percent, strict, layout, format, column or [], odds, options, decimal, date_format, outcomes, as_of, rejects),
-        out=None if out == Path("-") else out,
-        half_life=half_life,
-        recalibrate=recalibrate,
-        per_forecaster=per_forecaster,
-    )
+    if files.out == Path("-"):
+        files = replace(files, out=None)
     if any(map(looks_like_file, reports)) or (len(reports) == 1 and Path(reports[0]).is_dir()):
         if explain or prior_range is not None:
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
-        data, lines = pooled_file(only_file(reports), rule, clip, given, as_json=as_json)
-    elif (option := given.given()) is not None:
+        data, lines = pooled_file(only_file(reports), rule, clip, files, as_json=as_json)
+    elif (option := files.given()) is not None:
         raise InputError(f"{option} goes with a file; {reports[0]!r} is none.")
     elif explain:
         data, lines = explained(reports, rule, clip, prior_range)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,16 +27,45 @@ SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ".gz", ".parquet", ".pq", ".xlsx", "
 class FileOptions(TableOptions):
     """The options that go with a file and not with numbers."""
 
-    out: Path | None = None
-    half_life: float | None = None
-    recalibrate: str | None = None
-    per_forecaster: bool = False
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="With a file: where the forecasts go, .csv or .parquet, or - for standard output.",
+            show_default=False,
+        ),
+    ] = None
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DAYS",
+            help="With a file: an answer DAYS older than the newest counts half; one without a timestamp is left out.",
+            show_default=False,
+        ),
+    ] = None
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="With a file: only answers until then; a date without a time includes its day, in UTC.",
+            show_default=False,
+        ),
+    ] = None
+    recalibrate: Annotated[
+        str | None,
+        typer.Option(
+            help="With a file that has outcomes: slope, platt or isotonic, before combining.", show_default=False
+        ),
+    ] = None
+    per_forecaster: Annotated[
+        bool, typer.Option("--per-forecaster", help="With --recalibrate: each forecaster alone.")
+    ] = False
 
     def given(self) -> str | None:
         """The first of them that was given, as the user writes it."""
-        plain = FileOptions()
-        changed = [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(plain, name)]
-        return f"--{changed[0].replace('columns', 'column').replace('_', '-')}" if changed else None
+        changed = [each.name for each in fields(self) if getattr(self, each.name) not in (each.default, [])]
+        return f"--{changed[0].replace('_', '-')}" if changed else None
 
 
 def looks_like_file(text: str) -> bool:
@@ -73,7 +102,7 @@ def pooled_file(
     from ..tables.pooled import suffix_of
     from ..tables.rejecting import RowsLeftOutWarning
 
-    how = options.reading()
+    how = options.reading() | {"as_of": options.as_of}
     options.check(file, options.out)
     if options.per_forecaster and options.recalibrate is None:
         raise InputError("--per-forecaster goes with --recalibrate; there is none.")

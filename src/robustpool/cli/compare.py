@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,25 +11,12 @@ import typer
 from .options import check_report
 from .progress import share_bar
 from .render import JsonFlag, show
-from .tables import (
-    ColumnOption,
-    DateFormatOption,
-    DecimalOption,
-    FormatOption,
-    LayoutOption,
-    OddsOption,
-    OptionsOption,
-    OutcomesOption,
-    PercentFlag,
-    RejectsOption,
-    StrictFlag,
-    TableOptions,
-    rejected_data,
-    tell,
-)
+from .tables import TableOptions, rejected_data, takes, tell
 
 
+@takes(TableOptions)
 def compare(
+    *,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")
     ],
@@ -64,17 +52,7 @@ def compare(
             metavar="COLUMN", help="Questions with the same entry there are drawn together.", show_default=False
         ),
     ] = None,
-    column: ColumnOption = None,
-    percent: PercentFlag = False,
-    strict: StrictFlag = False,
-    layout: LayoutOption = "auto",
-    file_format: FormatOption = "auto",
-    odds: OddsOption = None,
-    options: OptionsOption = None,
-    decimal: DecimalOption = ".",
-    date_format: DateFormatOption = None,
-    outcomes: OutcomesOption = None,
-    rejects: RejectsOption = None,
+    files: TableOptions,
     report: Annotated[
         str | None,
         typer.Option(
@@ -108,16 +86,17 @@ def compare(
 
     if report is not None:
         check_report(report)
-    columns = [*(column or []), *([] if cluster is None else [f"cluster={cluster}"])]
-    given = TableOptions(
-        *(percent, strict, layout, file_format, columns, odds, options, decimal, date_format, outcomes), rejects=rejects
-    )
-    how = given.reading()
-    given.check(file, None if report is None else Path(report))
-    with given.writing_rejects(), share_bar() as bar:
+    if cluster is not None:
+        files = replace(files, column=[*(files.column or []), f"cluster={cluster}"])
+    how = files.reading()
+    files.check(file, None if report is None else Path(report))
+    with files.writing_rejects(), share_bar() as bar:
         table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
-    given.write_rejects(table.rejected)
-    left_out = {"rejected": rejected_data(table.rejected), "rejects": None if rejects is None else str(rejects)}
+    files.write_rejects(table.rejected)
+    left_out = {
+        "rejected": rejected_data(table.rejected),
+        "rejects": None if files.rejects is None else str(files.rejects),
+    }
     if why_no_answer(table.rejected, table.tally, len(table.questions)) is not None:
         tell(table.rejected, table.tally, len(table.questions))
         if as_json:
@@ -136,7 +115,7 @@ def compare(
             reference=reference,
             progress=bar,
         )
-    named = naming_file(comparison, file, **given.repeated())
+    named = naming_file(comparison, file, **files.repeated())
     tell(table.rejected, table.tally, len(table.questions))
     lines = as_lines(named, terminal_width())
     if report is not None:

@@ -3,113 +3,92 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ..tables.records import RowsLeftOut, Tally
-
-PercentFlag = Annotated[bool, typer.Option("--percent", help="Of a file: its probabilities are percentages.")]
-StrictFlag = Annotated[bool, typer.Option("--strict", help="Of a file: a row that cannot be used is an error.")]
-LayoutOption = Annotated[
-    str, typer.Option("--layout", help="Of a file: long (one answer a row), wide (one forecaster a column) or auto.")
-]
-FormatOption = Annotated[
-    str,
-    typer.Option("--format", help="Of a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto."),
-]
-ColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="ROLE=NAME",
-        help="Of a file: what a column is, such as probability=p; question_id=Date,Home,Away if several name the question.",
-        show_default=False,
-    ),
-]
-OddsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--odds",
-        metavar="decimal",
-        help="Of a file: its values are decimal odds, such as 2.5; with options normalised for each forecaster.",
-        show_default=False,
-    ),
-]
-OptionsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--options",
-        metavar="A,B,...",
-        help="Of a wide file: how the columns of each forecaster end, such as H,D,A for B365H, B365D, B365A.",
-        show_default="told",
-    ),
-]
-DecimalOption = Annotated[
-    str, typer.Option("--decimal", metavar="MARK", help="Of a file: the decimal mark, such as , for 0,75.")
-]
-DateFormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--date-format",
-        metavar="CODES",
-        help="Of a file: how its times are written, such as %d/%m/%Y or d/m/Y.",
-        show_default="ISO 8601",
-    ),
-]
-OutcomesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--outcomes", metavar="FILE", help="Of a file: another one with the questions' outcomes.", show_default=False
-    ),
-]
-RejectsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--rejects",
-        metavar="FILE.csv",
-        help="Of a file: where all rows go that were left out, with line and reason.",
-        show_default=False,
-    ),
-]
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a file is read, as the user says it."""
+    """How a file is read, as the user says it: the options that the commands share."""
 
-    percent: bool = False
-    strict: bool = False
-    layout: str = "auto"
-    format: str = "auto"
-    columns: list[str] = field(default_factory=list)
-    odds: str | None = None
-    options: str | None = None
-    decimal: str = "."
-    date_format: str | None = None
-    outcomes: str | None = None
-    as_of: str | None = None
-    rejects: Path | None = None
+    percent: Annotated[bool, typer.Option("--percent", help="Of a file: its probabilities are percentages.")] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Of a file: a row that cannot be used is an error.")] = False
+    layout: Annotated[
+        str, typer.Option(help="Of a file: long (one answer a row), wide (one forecaster a column) or auto.")
+    ] = "auto"
+    format: Annotated[
+        str, typer.Option(help="Of a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto.")
+    ] = "auto"
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="Of a file: what a column is, such as probability=p; question_id=Date,Home,Away if several name the question.",
+            show_default=False,
+        ),
+    ] = None
+    odds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="decimal",
+            help="Of a file: its values are decimal odds, such as 2.5; with options normalised for each forecaster.",
+            show_default=False,
+        ),
+    ] = None
+    options: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Of a wide file: how the columns of each forecaster end, such as H,D,A for B365H, B365D, B365A.",
+            show_default="told",
+        ),
+    ] = None
+    decimal: Annotated[str, typer.Option(metavar="MARK", help="Of a file: the decimal mark, such as , for 0,75.")] = "."
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODES",
+            help="Of a file: how its times are written, such as %d/%m/%Y or d/m/Y.",
+            show_default="ISO 8601",
+        ),
+    ] = None
+    outcomes: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Of a file: another one with the questions' outcomes.", show_default=False),
+    ] = None
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Of a file: where all rows go that were left out, with line and reason.",
+            show_default=False,
+        ),
+    ] = None
 
     def reading(self) -> dict[str, Any]:
         """As `read_forecasts` takes it."""
-        names = ("percent", "strict", "layout", "format", "odds", "decimal", "date_format", "outcomes", "as_of")
+        names = ("percent", "strict", "layout", "format", "odds", "decimal", "date_format", "outcomes")
         options = None if self.options is None else self.options.split(",")
-        columns = named_columns(self.columns)
+        columns = named_columns(self.column or [])
         return {name: getattr(self, name) for name in names} | {"columns": columns, "options": options}
 
     def repeated(self) -> dict[str, Any]:
         """As another command takes it, by the names of the options."""
         names = ("layout", "format", "odds", "options", "decimal", "date_format", "outcomes", "percent", "strict")
         changed = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(TableOptions, name)}
-        return {"column": named_columns(self.columns)} | {
+        return {"column": named_columns(self.column or [])} | {
             name.replace("_", "-"): value for name, value in changed.items()
         }
 
@@ -141,6 +120,30 @@ class TableOptions:
         """Write all rows that were left out, if that is wanted."""
         if self.rejects is not None:
             rejected.write(self.rejects)
+
+
+def takes(kind: type[TableOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a record, in place of its parameter ``files``, which is that record."""
+    hints = get_type_hints(kind, include_extras=True)
+    added = [
+        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+        for each in fields(kind)
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            files = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            command(files=files, **given)
+
+        parameters: list[Parameter] = []
+        for each in signature(command, eval_str=True).parameters.values():
+            parameters += added if each.name == "files" else [each]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
 
 
 def named_columns(texts: Iterable[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import frozen
+from ..checks import SUM_ROUNDING, frozen
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 
     from ..aggregators.rows import BoolArray, FloatArray
     from .records import IntArray
+
+SUM_TOLERANCE = 1e-9
+"""A distribution of a table may miss 1 by this much; who reads files normalises within a tolerance of its own before."""
+
+
+def refuse(rule: str, wrong: BoolArray, says: Callable[[int], str], things: str = "rows") -> None:
+    """An error if any entry is wrong, with what it ``says`` and how many are.
+
+    >>> refuse("a weight must be positive", np.array([False, True]), "row {} is 0".format)
+    Traceback (most recent call last):
+    robustpool.errors.InputError: a weight must be positive; row 1 is 0 (1 of 2 rows).
+    """
+    if wrong.any():
+        count = f"{np.count_nonzero(wrong):,} of {len(wrong):,} {things}"
+        raise InputError(f"{rule}; {says(int(np.argmax(wrong)))} ({count}).")
 
 
 def own(column: Any, kind: type[np.generic]) -> NDArray[Any]:
@@ -32,15 +47,6 @@ def own(column: Any, kind: type[np.generic]) -> NDArray[Any]:
     return frozen(np.array(column, dtype=kind))
 
 
-def numbers_of(name: str, column: Any, names: Sequence[str]) -> IntArray:
-    """A column with numbers of names: whole, and each below the number of names."""
-    numbers = whole(name, column)
-    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(names)):
-        rule = f"{name} must be the number of one of the {len(names):,} {name}s, from 0"
-        _refuse(rule, (numbers < 0) | (numbers >= len(names)), numbers, lambda i: f"row {i}", "rows")
-    return numbers
-
-
 def whole(name: str, column: Any) -> IntArray:
     """A column of whole numbers."""
     given = np.asarray(column)
@@ -49,43 +55,61 @@ def whole(name: str, column: Any) -> IntArray:
     return own(given, np.int64)
 
 
-def increasing(name: str, column: IntArray) -> None:
-    """Refuse numbers of which one is smaller than the one before it."""
-    falls = column[1:] < column[:-1]
-    if falls.any():
-        row = int(np.argmax(falls)) + 1
+def numbers_of(name: str, column: Any, names: Sequence[str]) -> IntArray:
+    """A column with numbers of names: whole, and each below the number of names."""
+    numbers = whole(name, column)
+    rule = f"{name} must be the number of one of the {len(names):,} {name}s, from 0"
+    refuse(rule, (numbers < 0) | (numbers >= len(names)), lambda i: f"row {i} is {numbers[i]}")
+    return numbers
+
+
+def sizes(options: Sequence[tuple[str, ...]], questions: Sequence[str]) -> IntArray:
+    """How many options each question has: at least two, with different names.
+
+    >>> sizes([("home", "draw", "away")], ["final"])
+    array([3])
+    """
+    if len(options) != len(questions):
         raise InputError(
-            f"the rows of a forecast table must be ordered by {name}; row {row} is of {name} {column[row]}, "
-            f"row {row - 1} of {name} {column[row - 1]} ({np.count_nonzero(falls):,} of {len(column):,} rows)."
+            f"column options of a forecast table must have {len(questions)} entries; it has {len(options)}."
         )
+    wrong = {names for names in set(options) if len(names) < 2 or len(set(names)) < len(names)}
+    if wrong:
+        first = next(number for number, names in enumerate(options) if names in wrong)
+        raise InputError(
+            "a question must have at least two options with different names; question "
+            f"{questions[first]} has {list(options[first])}."
+        )
+    return np.fromiter(map(len, options), np.int64, len(options))
 
 
-def probabilities(column: FloatArray, where: Callable[[int], str]) -> None:
-    """Refuse what is no probability."""
-    if len(column) and not (column.min() >= 0 and column.max() <= 1):  # NaN fails
-        _refuse("probability must lie in [0, 1]", ~((column >= 0) & (column <= 1)), column, where, "rows")
+def distributions(column: FloatArray, sizes: IntArray, where: Callable[[int], str]) -> FloatArray:
+    """Each row as a distribution over as many options as its question has, and NaN beyond; divided by its sum.
 
+    >>> distributions(np.array([[0.2, 0.8, np.nan]]), np.array([2]), "row {}".format)
+    array([[0.2, 0.8, nan]])
+    """
+    most = int(sizes.max(initial=0))
+    if column.ndim != 2 or column.shape[1] < most:
+        raise InputError(
+            f"column probability of a table with options must have the shape (rows, {most}), one column for each option; "
+            f"the shape is {column.shape}."
+        )
+    own = np.arange(column.shape[1]) < sizes[:, None]
+    wrong = own & ~((column >= 0) & (column <= 1))
 
-def outcomes(column: FloatArray, where: Callable[[int], str]) -> None:
-    """Refuse what is neither 0 nor 1 nor NaN."""
-    wrong = ~((column == 0) | (column == 1) | np.isnan(column))
-    if wrong.any():
-        _refuse("outcome must be 0, 1 or NaN", wrong, column, where, "questions")
+    def option(i: int) -> str:
+        k = int(np.argmax(wrong[i]))
+        return f"{where(i)}, option {k} is {column[i, k]:g}"
 
-
-def weights(column: FloatArray, where: Callable[[int], str]) -> None:
-    """Refuse what is not positive and finite."""
-    if len(column) and not (column.min() > 0 and column.max() < np.inf):  # NaN fails
-        _refuse("weight must be positive and finite", ~((column > 0) & (column < np.inf)), column, where, "rows")
-
-
-def timestamps(column: FloatArray, where: Callable[[int], str]) -> None:
-    """Refuse what is neither finite nor NaN."""
-    if len(column) and np.isinf(column).any():
-        _refuse("timestamp must be finite or NaN", np.isinf(column), column, where, "rows")
-
-
-def _refuse(rule: str, wrong: BoolArray, column: NDArray[Any], where: Callable[[int], str], things: str) -> None:
-    i = int(np.argmax(wrong))
-    count = f"{np.count_nonzero(wrong):,} of {len(column):,} {things}"
-    raise InputError(f"{rule}; {where(i)} is {column[i]:g} ({count}).")
+    refuse("probability must lie in [0, 1]", np.asarray(wrong.any(axis=1)), option)
+    refuse(
+        "probability must be NaN beyond the options of the question",
+        np.asarray((~own & ~np.isnan(column)).any(axis=1)),
+        lambda i: f"{where(i)} has a number for option {sizes[i]} of {sizes[i]}, counted from 0",
+    )
+    totals = np.where(own, column, 0.0).sum(axis=1)
+    rule = f"the probabilities of an answer must sum to 1 (within {SUM_TOLERANCE:g})"
+    refuse(rule, np.abs(totals - 1) > SUM_TOLERANCE, lambda i: f"{where(i)} sums to {totals[i]:.12g}")
+    rounded = np.abs(totals - 1) <= SUM_ROUNDING
+    return column if rounded.all() else np.asarray(column / np.where(rounded, 1.0, totals)[:, None])

@@ -7,8 +7,8 @@ import csv
 import gzip
 import io
 import zlib
-from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -96,22 +96,23 @@ class CsvSource:
     """The names of the columns of a CSV file, and how the engine reads its rows."""
 
     place = "line"
+    unread: tuple[str, ...] = ()
 
-    def __init__(self, path: Path, engine: Engine) -> None:
+    def __init__(self, path: Path, shown: str, engine: Engine) -> None:
         """Look at the file, and make a plain copy of one that the engine would not read as it is: gzipped, or in UTF-16."""
-        self._given, self._engine = path, engine
-        with open_file(path) as file:
-            zipped = file.read(2) == GZIPPED
-        encoding = self._encoding(zipped)
+        self._given, self._shown, self._engine = path, repr(shown), engine
+        with path.open("rb") as file:
+            self._zipped = file.read(2) == GZIPPED
+        encoding = self._encoding()
         self._path, self._census = path, Census()
-        if not zipped and encoding in ("utf-8", "utf-8-sig"):
-            self._count()
         self._long: list[int] = []  # lines that are left out of the copy
-        if zipped or encoding == "utf-16" or not self._census.even or self._census.long:
-            self._copy(zipped, encoding)
-        elif set(str(path)) & set("*?["):  # to the engine a pattern
-            self._path = engine.place("input", f"{self._shown} needs")
-            self._path.symlink_to(path.resolve())
+        plain = not self._zipped and encoding != "utf-16"
+        if plain:
+            with self._opened() as file:
+                while block := self._read(file):
+                    self._census.add(block)
+        if not plain or not self._census.even or self._census.long:
+            self._copy(encoding)
         self._header, self.delimiter, self.names = self._first_line()
         self.types = ["VARCHAR"] * len(self.names)
         self.padded = self._census.padded
@@ -133,7 +134,7 @@ class CsvSource:
         if self._lost is None:
             query = """SELECT line_byte_position, first(error_type), first(csv_line) FROM reject_errors
                        GROUP BY line_byte_position ORDER BY line_byte_position"""
-            found = self._engine.rows(query) if rows >= 0 and self._has_rejects() else []
+            found = self._engine.rows(query)
             lines = self._lines_at([position for position, _, _ in found])
             self._lost = [
                 self._why(line, position, kind, text or "")
@@ -152,24 +153,17 @@ class CsvSource:
             before = np.searchsorted(lost - self._header - 1 - np.arange(len(lost)), rows, side="right")
             lines = self._header + 1 + rows + before
             return lines, lines
-        wanted, spans = set(rows.tolist()), {}
-        skipped = set(lost.tolist())
-        row = -1
-        for first, last in self._spans():
-            if first not in skipped:
-                row += 1
-                if row in wanted:
-                    spans[row] = first, last
-                    if len(spans) == len(wanted):
-                        break
+        wanted, skipped = set(rows.tolist()), set(lost.tolist())
+        taken = (span for span in self._spans() if span[0] not in skipped)
+        spans = {row: span for row, span in enumerate(islice(taken, max(wanted, default=-1) + 1)) if row in wanted}
         pairs = np.array([spans[each] for each in rows.tolist()], dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 
     # -------------------------------------------------------------------------------------------------- the file itself
 
-    def _encoding(self, zipped: bool) -> str:
+    def _encoding(self) -> str:
         """The encoding that the first bytes tell."""
-        with self._opened(zipped) as file:
+        with self._opened() as file:
             beginning = self._read(file)
         for sign, kind in OTHER_FILES.items():
             if beginning.startswith(sign):
@@ -184,18 +178,8 @@ class CsvSource:
             raise InputError(f"{self._shown} {AS_TEXT}; line {line} has a zero byte.")
         return "utf-8"
 
-    @property
-    def _shown(self) -> str:
-        return repr(str(self._given))
-
-    @contextmanager
-    def _opened(self, zipped: bool) -> Iterator[IO[bytes]]:
-        with open_file(self._given) as raw:
-            if zipped:
-                with gzip.GzipFile(fileobj=raw) as stream:
-                    yield stream  # type: ignore[misc]
-            else:
-                yield raw
+    def _opened(self) -> IO[bytes]:
+        return gzip.open(self._given) if self._zipped else self._given.open("rb")  # type: ignore[return-value]
 
     def _read(self, stream: IO[bytes]) -> bytes:
         """The next block, which does not end in a return."""
@@ -207,17 +191,12 @@ class CsvSource:
             raise InputError(f"{self._shown} cannot be read to its end ({error}).") from None
         return block
 
-    def _count(self) -> None:
-        with self._path.open("rb") as file:
-            while block := self._read(file):
-                self._census.add(block)
-
-    def _copy(self, zipped: bool, encoding: str) -> None:
+    def _copy(self, encoding: str) -> None:
         """A copy in UTF-8 whose lines all end with a newline."""
         self._path, self._census = self._engine.place("input.csv", f"{self._shown} needs"), Census()
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
         try:
-            with self._opened(zipped) as file, self._path.open("wb") as copy:
+            with self._opened() as file, self._path.open("wb") as copy:
                 data, start = b" ", 0  # of the line in the copy
                 while data:
                     data = self._read(file)
@@ -271,9 +250,6 @@ class CsvSource:
         return delimiter, [name.strip() for name in split[delimiter]]
 
     # --------------------------------------------------------------------------------------- what the engine left out
-
-    def _has_rejects(self) -> bool:
-        return bool(self._engine.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'reject_errors'"))
 
     def _why(self, line: int, position: int, kind: str, text: str) -> Lost:
         last = line + text.rstrip("\r\n").count("\n")
@@ -331,12 +307,16 @@ class CsvSource:
                     yield first, last
 
     def _check_complete(self, rows: int) -> None:
-        """Refuse a file without quotes in which the engine found fewer rows than there are lines."""
-        if self._census.quotes or self._census.lines <= self._header + rows:
+        """Refuse a file in which the engine found another number of rows than there are, such as behind an open quote."""
+        if self._census.lines <= self._header + rows:
             return
-        lines = sum(1 for _ in self._spans())
-        if lines != rows:
-            raise InputError(f"{self._shown} has {lines:,} lines below its header; {rows:,} of them could be read.")
+        count, longest = 0, (0, 0)
+        for span in self._spans():
+            count, longest = count + 1, max(longest, span, key=lambda lines: lines[1] - lines[0])
+        if count != rows:
+            first, last = longest
+            hint = f": is the quote in line {first} closed?" if last > first else "."
+            raise InputError(f"{self._shown} has {count:,} rows below its header, and {rows:,} were found{hint}")
 
     def _no_text(self, error: UnicodeDecodeError, line: int) -> InputError:
         """Say in which line the bytes stop being text; ``line`` is that of the first byte."""
@@ -344,18 +324,6 @@ class CsvSource:
         line += before.replace("\r\n", "\n").replace("\r", "\n").count("\n")
         byte = error.object[error.start]
         return InputError(f"{self._shown} {AS_TEXT}; line {line} has the byte 0x{byte:02x}: save the table as UTF-8.")
-
-
-def open_file(path: Path) -> IO[bytes]:
-    """Open a file for reading, or say in a sentence why not."""
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} cannot be read: it is a folder.")
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise InputError(f"the file {str(path)!r} does not exist.") from None
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be read ({error.strerror or error}).") from None
 
 
 def _quoted_lines(text: str, file: IO[str], delimiter: str) -> int:

@@ -64,7 +64,9 @@ class Engine:
             try:
                 while not _ended(running):
                     if progress is not None:
-                        progress(int(max(self.connection.query_progress(), 0)), 200)  # what comes after it is the other half
+                        progress(
+                            int(max(self.connection.query_progress(), 0)), 200
+                        )  # what comes after it is the other half
             except BaseException:
                 self.connection.interrupt()
                 raise

@@ -68,6 +68,8 @@ AGGREGATES = re.compile(r"(bb)?(mx|av|max|avg|average|mean|median|consensus|mark
 """Forecasters of a wide table with options who are made of the others; bookmakers' closing odds end in c."""
 
 ONE_PERSON = "a row must be the forecast of one forecaster, not an aggregate of so many"
+BINARY = "a forecast must be on a binary question"
+NOT_VOIDED = ("status", "a question must not be voided", "{} = 'voided'")
 METHODS = "('recency_weighted', 'unweighted', 'single_aggregation', 'metaculus_prediction', 'community_prediction')"
 
 METACULUS = Format(
@@ -92,9 +94,9 @@ METACULUS = Format(
         ("count", ONE_PERSON, "given"),
         ("forecaster_id", ONE_PERSON, f"{{}} IN {METHODS}"),
         ("username", ONE_PERSON, f"forecaster = '' AND {{}} IN {METHODS}"),
-        ("categories", "a forecast must be on a binary question", "given"),
-        ("cdf", "a forecast must be on a binary question", "given"),
-        ("type", "a forecast must be on a binary question", "{} NOT IN ('binary', '')"),
+        ("categories", BINARY, "given"),
+        ("cdf", BINARY, "given"),
+        ("type", BINARY, "{} NOT IN ('binary', '')"),
     ),
 )
 """``forecast_data.csv`` of the data download of Metaculus, and the newer export with ``forecast_timestamp``."""
@@ -117,7 +119,7 @@ GJP = Format(
             "regexp_full_match({}, '.*-[1-5]')",
         ),
         ("kind", "a forecast must not be withdrawn (fcast_type 4)", "{0} = '4' OR {0} = '4.0'"),
-        ("status", "a question must not be voided", "{} = 'voided'"),
+        NOT_VOIDED,
     ),
 )
 """``survey_fcasts`` of the Good Judgment Project."""
@@ -133,7 +135,7 @@ IQISA = Format(
         "timestamp": ("timestamp",),
     },
     {"option": "answer_option", "status": "q_status"},
-    (("status", "a question must not be voided", "{} = 'voided'"),),
+    (NOT_VOIDED,),
 )
 """The common form into which iqisa brings the data of several platforms."""
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import listed
-from .engine import among, engine
+from .engine import among
 from .entries import NOTHING, Cell
 from .formats import OURS, plain
-from .sources import is_path, open_source
+from .rejecting import RejectionLog
+from .sources import is_path, open_engine
 from .values import MISSING, named
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from .engine import Engine
     from .entries import Entries
+    from .records import RowsLeftOut
 
 OUTCOME = (*OURS.roles["outcome"], "answer", "result", "correct_option")
 ORACLE = "oracle_value"
@@ -31,12 +33,12 @@ class Outcomes(NamedTuple):
     columns: tuple[int, ...]  # those of the forecasts that name the question here as well
     question: list[str]
     outcome: list[str]
+    lost: RowsLeftOut  # lines that are no rows
 
 
 def read_outcomes(source: Any, names: Sequence[str], question: tuple[int, ...]) -> Outcomes:
     """The outcomes of a file or a data frame; ``question`` are the places of the forecasts' columns that name the question."""
-    with engine() as own:
-        opened = open_source(source, own)
+    with open_engine(source) as (opened, own):
         places = {plain(name): i for i, name in reversed(list(enumerate(opened.names)))}
         value = next((places[name] for name in (ORACLE, *OUTCOME) if name in places), None)
         shared = tuple(place for place in question if plain(names[place]) in places)
@@ -44,9 +46,7 @@ def read_outcomes(source: Any, names: Sequence[str], question: tuple[int, ...]) 
         if not keys and len(question) == 1:
             shared, keys = question, [places[name] for name in OURS.roles["question_id"] if name in places][:1]
         if value is None or not keys:
-            lacking = [
-                what for what, there in (("the question", keys), ("the outcome", value is not None)) if not there
-            ]
+            lacking = [*(["the question"] if not keys else []), *(["the outcome"] if value is None else [])]
             raise InputError(
                 f"a file of outcomes must have columns for the question and the outcome; {_shown(source)} has none for "
                 f"{listed(lacking)}: its columns are {', '.join(map(repr, opened.names))}."
@@ -58,17 +58,19 @@ def read_outcomes(source: Any, names: Sequence[str], question: tuple[int, ...]) 
             said, taken = cells[places["output_type_id"]].name, f"{cells[value].number()} = 1"
             if "output_type" in places:
                 taken += f" AND {cells[places['output_type']].key} = 'pmf'"
-        found = own.rows(
-            f"""SELECT question, min(outcome), max(outcome)
-                FROM (SELECT {key} AS question, {said} AS outcome FROM {opened.relation(first=True)} WHERE {taken})
-                GROUP BY question"""
+        own.run(
+            f"CREATE TABLE said AS SELECT {key} AS question, {said} AS outcome, {taken} AS taken FROM {opened.relation()}"
         )
+        found = own.rows("SELECT question, min(outcome), max(outcome) FROM said WHERE taken GROUP BY question")
+        log = RejectionLog(opened.place)
+        for each in opened.lost(own.rows("SELECT count(*) FROM said")[0][0]):
+            log.add(each.rule, each.line, f"of {_shown(source)} {each.says}")
     for name, one, other in found:
         if one != other:
             raise InputError(
                 f"a question must have one outcome; question {named(name)} of {_shown(source)} has {one!r} and {other!r}."
             )
-    return Outcomes(shared, [name for name, _, _ in found], [outcome for _, outcome, _ in found])
+    return Outcomes(shared, [name for name, _, _ in found], [outcome for _, outcome, _ in found], log.done())
 
 
 def join_outcomes(own: Engine, entries: Entries, outcomes: Outcomes, source: Any) -> Entries:

@@ -8,19 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import InputError
 from ..wording import counted
 from . import entries
 from .answers import fill
-from .engine import engine, literal, no_folder
 from .outcomes import join_outcomes, read_outcomes
 from .plans import interval, make_plan
 from .recency import DAY
-from .records import ForecastTable, RowsLeftOut, Tally
+from .records import ForecastTable, RowsLeftOut, Tally, both
 from .rejecting import RejectedError
-from .sources import ParquetSource, open_source
+from .sources import open_engine
 from .values import is_day, seconds
 
 if TYPE_CHECKING:
@@ -35,15 +32,6 @@ if TYPE_CHECKING:
 
 LOOK = 10_000
 """Rows that are looked at to tell what the columns are."""
-
-INTEGERS = {
-    f"{sign}{name}": np.dtype(f"{sign.lower()}int{bits}")
-    for name, bits in (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
-    for sign in ("", "U")
-}
-"""The types of whole numbers, as the engine calls them."""
-
-DATE_FORMAT = "date_format must have codes of strptime such as %d/%m/%Y, with a year, or their letters as in d/m/Y"
 
 
 @dataclass(frozen=True)
@@ -195,21 +183,12 @@ def check_unread(how: Reading) -> None:
 @contextmanager
 def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
     """Every entry of a source in the engine, checked."""
-    import duckdb
-
-    with engine() as own:
-        opened = open_source(source, own)
-        try:
-            yield _answers(opened, own, how)
-        except duckdb.Error as error:
-            if isinstance(opened, ParquetSource):
-                raise opened.unreadable(error) from None
-            raise no_folder("many rows need", str(error).splitlines()[0]) from None
+    with open_engine(source) as (opened, own):
+        yield _answers(opened, own, how)
 
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     values = how.values()
-    _check_date_format(own, values.date_format)
     plan = _plan(source, own, how, values)
     joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question)
     values = values._replace(odds=values.odds or plan.odds)
@@ -226,23 +205,17 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
         forecasters=plan.forecasters,
         times=plan.times,
         named_by=tuple(source.names[place] for place in plan.question),
+        unread=source.unread,
+        outcomes=RowsLeftOut() if joined is None else joined.lost,
     )
     answers = fill(own, source, made, tally)
     if len(plan.question) == 1:
-        answers.question_type = INTEGERS.get(source.types[plan.question[0]])
+        name = f"SELECT c{plan.question[0]} AS name FROM {source.relation(first=True)} LIMIT 0"
+        kind = own.arrays(name)["name"].dtype
+        answers.question_type = kind if kind.kind in "iu" else None
     if how.percent:
         _count_percentages(answers)
     return answers
-
-
-def _check_date_format(own: Engine, date_format: str | None) -> None:
-    import duckdb
-
-    if date_format is not None:
-        try:
-            own.rows(f"SELECT TRY_STRPTIME('', {literal(date_format)})")
-        except duckdb.Error:
-            raise InputError(f"{DATE_FORMAT}; it is {date_format!r}.") from None
 
 
 def _plan(source: Source, own: Engine, how: Reading, values: entries.Reading) -> Plan:
@@ -252,15 +225,7 @@ def _plan(source: Source, own: Engine, how: Reading, values: entries.Reading) ->
     )
     rows = own.rows(f"SELECT {columns} FROM {source.relation(first=True)} LIMIT {LOOK}")
     first = list(zip(*rows, strict=True)) or [()] * len(source.names)
-    plan = make_plan(
-        source.names,
-        first,
-        values,
-        layout=how.layout,
-        format=how.format,
-        columns=how.columns,
-        options=how.option_names(),
-    )
+    plan = make_plan(source.names, first, values, how)
     if how.as_of is not None and "timestamp" not in plan.roles:
         raise InputError("as_of needs a column timestamp; there is none.")
     return plan
@@ -278,7 +243,7 @@ def _count_percentages(answers: Answers) -> None:
 
 def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[RowsLeftOut, Tally]:
     """What was left out in the end; an error if that is everything, or anything while reading strictly."""
-    rejected, outcomes = answers.log.done(), answers.unused_outcomes()
+    rejected, outcomes = answers.log.done(), both(answers.tally.outcomes, answers.unused_outcomes())
     tally = replace(answers.tally, outcomes=outcomes)
     if rejected.total and (how.strict or not rows):
         first = rejected.first[0].reason
@@ -305,13 +270,25 @@ def strptime_codes(text: str | None) -> str | None:
     >>> strptime_codes("d/m/Y H:M"), strptime_codes("%Y-%m-%d")
     ('%d/%m/%Y %H:%M', '%Y-%m-%d')
     """
+    import duckdb
+
     if text is None:
         return None
     letters = re.findall("[A-Za-z]", text)
     if "%" not in text and len(set(letters)) == len(letters):
         text = re.sub("([A-Za-z])", r"%\1", text)
-    if not re.search("%-?[YyGxcD]", text):
-        raise InputError(f"{DATE_FORMAT}; it is {text!r}.")
+    try:
+        with duckdb.connect() as engine:
+            engine.execute("SELECT TRY_STRPTIME('', ?)", [text])
+    except duckdb.Error:
+        year = None
+    else:
+        year = re.search("%-?[YyGxcD]", text)
+    if year is None:
+        raise InputError(
+            "date_format must have codes of strptime such as %d/%m/%Y, with a year, or their letters as in d/m/Y; "
+            f"it is {text!r}."
+        )
     return text
 
 

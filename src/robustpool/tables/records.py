@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from ..checks import frozen
 from ..errors import InputError
 from ..files import write_whole
-from . import column_checks, option_checks
+from .column_checks import distributions, numbers_of, own, refuse, sizes, whole
 
 if TYPE_CHECKING:
     import os
@@ -95,6 +96,11 @@ class RowsLeftOut:
         write_whole(path, write_text)
 
 
+def both(one: RowsLeftOut, other: RowsLeftOut) -> RowsLeftOut:
+    """The rows of two sources that were not taken, for different reasons."""
+    return RowsLeftOut(one.counts | other.counts, one.first + other.first, lambda: chain(one, other))
+
+
 @dataclass(frozen=True)
 class Tally:
     """What became of the rows of a source that were not rejected, but are no answers of the table either."""
@@ -115,6 +121,7 @@ class Tally:
     interval: tuple[int, int] = (0, 1)  # outside of which their values lie
     times: tuple[str, ...] = ()  # columns that were not used and look like times, where no time is used
     named_by: tuple[str, ...] = ()  # the columns that name the questions
+    unread: tuple[str, ...] = ()  # sheets of a workbook beside the one that was read
     percentages: int = 0  # probabilities that were given in per cent
     small: int = 0  # those of them that are at most 1 per cent
     fraction: float | None = None  # the first of them that is between 0 and 1, as it was given
@@ -154,9 +161,7 @@ class ForecastTable:
     forecasters: Sequence[str]  # names, in the order in which they came
     question: IntArray  # (rows,), increasing
     forecaster: IntArray  # (rows,)
-    probability: (
-        FloatArray  # (rows,), in [0, 1]; with options (rows, K), K the largest number of them, NaN beyond one's own
-    )
+    probability: FloatArray  # (rows,), in [0, 1]; with options (rows, K) for at most K of them, NaN beyond one's own
     outcome: FloatArray  # (questions,): 0, 1 (with options: the number of one, from 0), or NaN where it is not known
     weight: FloatArray | None = None  # (rows,), positive
     timestamp: FloatArray | None = None  # (rows,), seconds since 1970, UTC
@@ -176,11 +181,13 @@ class ForecastTable:
             column = getattr(self, name)
             if column is not None and len(column) != length:
                 raise InputError(f"column {name} of a forecast table must have {length} entries; it has {len(column)}.")
-        self._keep("question", column_checks.numbers_of("question", self.question, self.questions))
-        self._keep("forecaster", column_checks.numbers_of("forecaster", self.forecaster, self.forecasters))
+        self._keep("question", numbers_of("question", self.question, self.questions))
+        self._keep("forecaster", numbers_of("forecaster", self.forecaster, self.forecasters))
         if self.cluster is not None:
-            self._keep("cluster", column_checks.whole("cluster", self.cluster))
-        column_checks.increasing("question", self.question)
+            self._keep("cluster", whole("cluster", self.cluster))
+        for name in ("probability", "outcome", "weight", "timestamp"):
+            if getattr(self, name) is not None:
+                self._keep(name, own(getattr(self, name), np.float64))
         self._check_values()
         self._keep("offsets", frozen(np.searchsorted(self.question, np.arange(questions + 1))))
 
@@ -189,21 +196,36 @@ class ForecastTable:
             names = self.questions[self.question[i]], self.forecasters[self.forecaster[i]]
             return "row {} (question {}, forecaster {})".format(i, *names)
 
-        for name in ("probability", "outcome", "weight", "timestamp"):
-            if getattr(self, name) is not None:
-                self._keep(name, column_checks.own(getattr(self, name), np.float64))
+        def value(column: FloatArray) -> Callable[[int], str]:
+            return lambda i: f"{row(i)} is {column[i]:g}"
+
+        question, outcome = self.question, self.outcome
+        refuse(
+            "the rows of a forecast table must be ordered by question",
+            np.diff(question, prepend=question[:1]) < 0,
+            lambda i: f"row {i} is of question {question[i]}, row {i - 1} of question {question[i - 1]}",
+        )
         if self.options is None:
-            column_checks.probabilities(self.probability, row)
-            column_checks.outcomes(self.outcome, lambda i: f"that of question {self.questions[i]}")
+            p = self.probability
+            refuse("probability must lie in [0, 1]", ~((p >= 0) & (p <= 1)), value(p))
+            count, rule = np.full(len(outcome), 2), "outcome must be 0, 1 or NaN"
         else:
-            sizes = option_checks.sizes(self.options, self.questions)
-            distributions = option_checks.distributions(self.probability, sizes[self.question], row)
-            self._keep("probability", frozen(distributions))
-            option_checks.outcomes(self.outcome, sizes, self.questions)
+            count = sizes(self.options, self.questions)
+            self._keep("probability", frozen(distributions(self.probability, count[question], row)))
+            rule = "outcome must be the number of an option, from 0, or NaN"
+        wrong = ~(((outcome >= 0) & (outcome < count) & (outcome == np.floor(outcome))) | np.isnan(outcome))
+        has = "" if self.options is None else ", which has {} options,"
+        refuse(
+            rule,
+            wrong,
+            lambda i: f"that of question {self.questions[i]}{has.format(count[i])} is {outcome[i]:g}",
+            "questions",
+        )
         if self.weight is not None:
-            column_checks.weights(self.weight, row)
+            w = self.weight
+            refuse("weight must be positive and finite", ~((w > 0) & (w < np.inf)), value(w))
         if self.timestamp is not None:
-            column_checks.timestamps(self.timestamp, row)
+            refuse("timestamp must be finite or NaN", np.isinf(self.timestamp), value(self.timestamp))
 
     def _keep(self, name: str, column: NDArray[Any]) -> None:
         object.__setattr__(self, name, column)

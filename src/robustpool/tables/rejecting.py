@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from heapq import merge
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from .records import Rejection, RowsLeftOut
 from .values import named, number, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .entries import Check
     from .records import IntArray, Tally
@@ -72,7 +74,9 @@ class Failed(NamedTuple):
             quoted_lines = f" with what is quoted up to line {last}" if last > line else ""
             return Rejection(line, f"{rule}; {place} {line} has more{quoted_lines}")
         where = f"(question {named(self.question[i])}, forecaster {named(self.forecaster[i])})"
-        return Rejection(line, f"{rule}; {place} {line} {where} {_says(rule, self.shown[i] or '')}")
+        shown = self.shown[i] or ""
+        says = f"{quoted(shown)}{_hint(rule, shown.strip())}" if rule not in (NO_QUESTION, NO_FORECASTER) else "empty"
+        return Rejection(line, f"{rule}; {place} {line} {where} is {says}")
 
 
 class RejectionLog:
@@ -112,11 +116,10 @@ class RejectionLog:
     def done(self) -> RowsLeftOut:
         """What was rejected: one of each rule at least, and the first of the rest, by line."""
         examples = {rule: sorted(found)[:IN_FULL] for rule, found in self._single.items()}
-        if self._failed is not None:
-            for fault in np.unique(self._failed.fault).tolist():
-                places = np.flatnonzero(self._failed.fault == fault)[:IN_FULL].tolist()
-                rule = self._failed.checks[fault].rule
-                told = [self._failed.rejection(i, self.place) for i in places]
+        if (failed := self._failed) is not None:
+            for fault in np.unique(failed.fault):
+                told = [failed.rejection(i, self.place) for i in np.flatnonzero(failed.fault == fault)[:IN_FULL]]
+                rule = failed.checks[fault].rule
                 examples[rule] = sorted([*examples.get(rule, []), *told])[:IN_FULL]
         heads = [found[0] for found in examples.values()]
         others = sorted(rejection for found in examples.values() for rejection in found[1:])
@@ -126,52 +129,27 @@ class RejectionLog:
     def _every(self) -> Iterator[Rejection]:
         """Each of them, by line."""
         single = sorted(rejection for found in self._single.values() for rejection in found)
-        if self._failed is None:
-            yield from single
-            return
-        from heapq import merge
-
         failed, place = self._failed, self.place
-        yield from merge(single, (failed.rejection(i, place) for i in range(len(failed.fault))), key=_line)
+        told = (failed.rejection(i, place) for i in range(len(failed.fault))) if failed is not None else ()
+        return merge(single, told, key=itemgetter(0))
 
 
-def _line(rejection: Rejection) -> int:
-    return rejection.line
+def _hint(rule: str, text: str) -> str:
+    """What somebody probably meant; with a decimal comma, if that is how it is written.
 
-
-def _says(rule: str, shown: str) -> str:
-    if rule in (NO_QUESTION, NO_FORECASTER):
-        return "is empty"
-    hints: dict[str, Callable[[str], str]] = {A_NUMBER: _number_hint, IN_RANGE: _percent_hint, SIGNED: _sign_hint}
-    return f"is {quoted(shown)}{hints.get(rule, _no_hint)(shown)}"
-
-
-def _no_hint(shown: str) -> str:  # noqa: ARG001
-    return ""
-
-
-def _number_hint(shown: str) -> str:
-    """What somebody probably meant."""
-    text = shown.strip()
+    >>> _hint(A_NUMBER, "70%"), _hint(A_NUMBER, "0,7"), _hint(SIGNED, "0.6")
+    ('; write 0.7, or pass --percent (percent=True) if all are in per cent', '; write 0.7', ': is it 0.6 % or 60 %?')
+    """
     try:
-        if text.endswith("%"):
-            return f"; {_instead(number(text[:-1].replace(',', '.')))}"
-        return f"; write {number(text.replace(',', '.')):g}"
+        value = number(text.removesuffix("%").replace(",", "."))
     except ValueError:
         return ""
-
-
-def _percent_hint(shown: str) -> str:
-    value = number(shown)
-    return f"; if that is {value:g} %, {_instead(value)}" if 2 <= value <= 100 else ""
-
-
-def _sign_hint(shown: str) -> str:
-    return f": is it {shown.strip()} % or {100 * number(shown):g} %?"
-
-
-def _instead(percentage: float) -> str:
-    return f"write {percentage / 100:g}, or pass --percent (percent=True) if all are in per cent"
+    percent = f"write {value / 100:g}, or pass --percent (percent=True) if all are in per cent"
+    if rule == A_NUMBER:
+        return f"; {percent}" if text.endswith("%") else f"; write {value:g}"
+    if rule == SIGNED:
+        return f": is it {text} % or {100 * value:g} %?"
+    return f"; if that is {value:g} %, {percent}" if rule == IN_RANGE and 2 <= value <= 100 else ""
 
 
 def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
@@ -185,15 +163,11 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
     """
     lines = []
     if rejected.total:
-        was = "was" if rejected.total == 1 else "were"
-        lines.append(
-            f"{rejected.total:,} of {counted(tally.entries, tally.entry)} {was} left out: {_reasons(rejected)}."
-        )
-    if tally.outcomes.total:
-        which = (
-            "the outcome of 1 question was" if tally.outcomes.total == 1 else f"{tally.outcomes.total:,} outcomes were"
-        )
-        lines.append(f"{which} not used: {_reasons(tally.outcomes)}.")
+        which = f"{rejected.total:,} of {counted(tally.entries, tally.entry)} {_was(rejected.total)}"
+        lines.append(f"{which} left out: {_reasons(rejected)}.")
+    if doubtful := tally.outcomes.total:
+        which = "the outcome of 1 question" if doubtful == 1 else f"{doubtful:,} outcomes"
+        lines.append(f"{which} {_was(doubtful)} not used: {_reasons(tally.outcomes)}.")
     if tally.fraction is not None and 2 * tally.small > tally.percentages:
         share = 100 * tally.small // tally.percentages
         lines.append(
@@ -205,17 +179,18 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
             one, many, what = FURTHER_OPTION if tally.options and name == "complements" else ASIDES[name]
             lines.append(f"{counted(count, tally.entry)} {one if count == 1 else many} {what}.")
     if tally.times:
-        looks = (
-            "column {} looks like a time and was" if len(tally.times) == 1 else "columns {} look like times and were"
-        )
+        looks = "column {} looks like a time" if len(tally.times) == 1 else "columns {} look like times"
         which = looks.format(listed([repr(name) for name in tally.times]))
-        lines.append(f"the {which} not used: --column {shlex.quote(f'timestamp={tally.times[0]}')}.")
+        remedy = f"--column {shlex.quote(f'timestamp={tally.times[0]}')}"
+        lines.append(f"the {which} and {_was(len(tally.times))} not used: {remedy}.")
     other = [name for name in tally.ignored if name not in (*tally.outside, *tally.times)]
     if other:
         lines.append(f"columns that were not used: {', '.join(other)}.")
     if tally.outside:
         outside = f"most of their values lie outside {list(tally.interval)}"
         lines.append(f"columns that were not used, because {outside}: {', '.join(tally.outside)}.")
+    if tally.unread:
+        lines.append(f"sheets that were not read, since only the first one is: {', '.join(tally.unread)}.")
     if tally.forecasters:
         lines.append(f"forecasters: {listed(list(map(named, tally.forecasters)))}.")
     return lines
@@ -236,11 +211,8 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
         return f"{why}: {summary_lines(rejected, tally)[0]}{hint}"
     lost = tally.replaced + tally.duplicates
     if tally.entry == "answer" and 2 * lost > given:
-        columns = (
-            f"column {tally.named_by[0]!r} names"
-            if len(tally.named_by) == 1
-            else f"columns {listed(tally.named_by)} name"
-        )
+        one = len(tally.named_by) == 1
+        columns = f"column {tally.named_by[0]!r} names" if one else f"columns {listed(tally.named_by)} name"
         return (
             f"there is no answer, because {lost:,} of {counted(given, 'answer')} were replaced by later rows: the {columns} "
             f"only {counted(questions, 'question')}; say which do, such as --column question_id=NAME or NAME,NAME."
@@ -248,12 +220,15 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
     return None
 
 
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
 def _reasons(rejected: RowsLeftOut) -> str:
-    by_size = sorted(rejected.counts.items(), key=lambda item: -item[1])
-    return "; ".join(_because(rule, count, rejected) for rule, count in by_size)
-
-
-def _because(rule: str, count: int, rejected: RowsLeftOut) -> str:
-    examples = [each.reason.removeprefix(f"{rule}; ") for each in rejected.first if each.reason.startswith(f"{rule}; ")]
-    shown = examples[:SHOWN] + (["..."] if count > min(len(examples), SHOWN) else [])
-    return f"{count:,} because {rule} ({', '.join(shown)})"
+    """How many for each rule, the largest number first, with some examples."""
+    reasons = []
+    for rule, count in sorted(rejected.counts.items(), key=lambda item: -item[1]):
+        told = [each.reason for each in rejected.first if each.reason.startswith(f"{rule}; ")][:SHOWN]
+        shown = [reason.removeprefix(f"{rule}; ") for reason in told] + ["..."] * (count > len(told))
+        reasons.append(f"{count:,} because {rule} ({', '.join(shown)})")
+    return "; ".join(reasons)

@@ -7,13 +7,13 @@ import os
 import shutil
 import sys
 import zipfile
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
-from .csv_source import LARGE, SWELLING, CsvSource, Lost, open_file
-from .engine import literal, no_folder
+from .csv_source import LARGE, SWELLING, CsvSource, Lost
+from .engine import engine, literal, no_folder
 from .formats import OUR_NAMES, OURS, check_different, plain, told_format
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Source(Protocol):
     types: list[str]  # as the engine calls them
     place: str
     padded: bool  # texts may have spaces around them
+    unread: tuple[str, ...]  # further sheets of a workbook
 
     def relation(self, *, first: bool = False) -> str:
         """The rows, or only the ``first``, for a look."""
@@ -58,81 +59,106 @@ def is_path(source: object) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
+@contextmanager
+def open_engine(source: Any) -> Iterator[tuple[Source, Engine]]:
+    """A source in an engine of its own; what the engine says while it reads is told in one sentence."""
+    import duckdb
+
+    with engine() as own:
+        opened = open_source(source, own)
+        try:
+            yield opened, own
+        except duckdb.Error as error:
+            if isinstance(opened, ParquetSource):
+                raise opened.unreadable(error) from None
+            raise no_folder("many rows need", str(error).splitlines()[0]) from None
+
+
 def open_source(source: Any, engine: Engine) -> Source:
     """A CSV, Parquet or Excel file, told from its first bytes, or a data frame."""
     if not is_path(source):
         return FrameSource(source, engine)
-    name = os.fspath(source)
-    path = Path(name)
-    if name != STANDARD_INPUT and (path.is_file() or path.is_dir() or not path.exists()):
-        return _opened(path, engine)
-    copy = engine.place("standard-input", f"{name!r} needs")  # or a pipe: what can be read only once
-    try:
-        with _opened_once(name) as stream, copy.open("wb") as file:
-            shutil.copyfileobj(stream, file)
-    except OSError as error:
-        raise no_folder(f"{name!r} needs", error) from None
-    try:
-        return _opened(copy, engine)
-    except InputError as error:  # which should name what the user knows
-        raise InputError(str(error).replace(str(copy), name)) from None
-
-
-def _opened(path: Path, engine: Engine) -> Source:
-    with open_file(path) as file:
+    path, shown = Path(source), str(Path(source))
+    if shown == STANDARD_INPUT or (path.exists() and not (path.is_file() or path.is_dir())):
+        path = _copied(path, engine)
+    elif path.is_file() and set(shown) & set("*?["):  # to the engine a pattern
+        path = engine.place("input", f"{shown!r} needs")
+        path.symlink_to(Path(source).resolve())
+    with _open(path, shown) as file:
         beginning = file.read(4)
     if beginning == PARQUET_SIGN:
-        return ParquetSource(path, engine)
-    if path.suffix.lower() in PARQUET_SUFFIXES:
+        return ParquetSource(path, shown, engine)
+    if Path(shown).suffix.lower() in PARQUET_SUFFIXES:
         raise InputError(
-            f"{str(path)!r} must be a Parquet file, as its name says; it does not begin as one: "
+            f"{shown!r} must be a Parquet file, as its name says; it does not begin as one: "
             "write it again, or give it another name if it is CSV."
         )
     if beginning == ZIP_SIGN and _is_workbook(path):
-        return _workbook(path, engine)
-    return CsvSource(path, engine)
+        return _workbook(path, shown, engine)
+    return CsvSource(path, shown, engine)
 
 
-def _opened_once(name: str) -> AbstractContextManager[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open_file(Path(name))
+def _open(path: Path, shown: str) -> IO[bytes]:
+    """Open a file for reading, or say in a sentence why not."""
+    if path.is_dir():
+        raise InputError(f"{shown!r} cannot be read: it is a folder.")
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise InputError(f"the file {shown!r} does not exist.") from None
+    except OSError as error:
+        raise InputError(f"{shown!r} cannot be read ({error.strerror or error}).") from None
+
+
+def _copied(path: Path, engine: Engine) -> Path:
+    """A copy of standard input or of a pipe, which can be read only once."""
+    needs = f"{str(path)!r} needs"
+    copy = engine.place("standard-input", needs)
+    from_input = str(path) == STANDARD_INPUT
+    try:
+        with nullcontext(sys.stdin.buffer) if from_input else _open(path, str(path)) as stream, copy.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+    except OSError as error:
+        raise no_folder(needs, error) from None
+    return copy
 
 
 class FrameSource:
     """A data frame of pandas, polars or pyarrow."""
 
-    place = "row"
-    padded = True
+    place, padded = "row", True
+    unread: tuple[str, ...] = ()
 
     def __init__(self, frame: Any, engine: Engine) -> None:
         """Take a frame as it is; an index of pandas that says something becomes a column."""
-        self._engine = engine
-        self._register(_native(frame))
-        self._describe()
-
-    def _describe(self) -> None:
-        described = self._engine.rows("DESCRIBE SELECT * FROM source_frame")
-        self.names = [name for name, *_ in described]
-        self.types = [kind for _, kind, *_ in described]
-        ((rows,),) = self._engine.rows("SELECT count(*) FROM source_frame")
-        self._engine.expect(BYTES * rows * len(self.names))
-
-    def _register(self, frame: Any) -> None:
         import duckdb
 
+        frame = _native(frame)
         try:
-            self._engine.connection.register("source_frame", frame)
+            engine.connection.register("source_frame", frame)
+            self._describe(engine)
         except duckdb.Error:
             if not hasattr(frame, "write_parquet"):
                 raise
-            copy = self._engine.place("frame.parquet", "a data frame of polars without pyarrow needs")
+            copy = engine.place("frame.parquet", "a data frame of polars without pyarrow needs")
             frame.write_parquet(copy)
-            self._engine.connection.execute(
-                f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({literal(str(copy))})"
-            )
+            self._view(copy, engine)
+
+    def _view(self, path: Path, engine: Engine) -> None:
+        engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({literal(str(path))})")
+        self._describe(engine)
+
+    def _describe(self, engine: Engine) -> None:
+        described = engine.rows("DESCRIBE SELECT * FROM source_frame")
+        self.names, self.types = [name for name, *_ in described], [kind for _, kind, *_ in described]
+        ((rows,),) = engine.rows("SELECT count(*) FROM source_frame")
+        engine.expect(BYTES * rows * len(self.names))
 
     def relation(self, *, first: bool = False) -> str:  # noqa: ARG002
         """The rows."""
-        return f"(SELECT {_numbered(self.names)} FROM source_frame)"
+        quoted = [name.replace('"', '""') for name in self.names]
+        columns = ", ".join(f'"{name}" AS c{i}' for i, name in enumerate(quoted))
+        return f"(SELECT {columns} FROM source_frame)"
 
     def lost(self, rows: int) -> list[Lost]:  # noqa: ARG002
         """None."""
@@ -146,16 +172,12 @@ class FrameSource:
 class ParquetSource(FrameSource):
     """A Parquet file."""
 
-    def __init__(self, path: Path, engine: Engine) -> None:
+    def __init__(self, path: Path, shown: str, engine: Engine) -> None:
         """Read what the file says of itself."""
         import duckdb
 
-        self._engine, self._path = engine, path
-        self._read = path
-        if set(str(path)) & set("*?["):  # to the engine a pattern
-            self._read = engine.place("input.parquet", f"{str(path)!r} needs")
-            self._read.symlink_to(path.resolve())
-        file = literal(str(self._read))
+        self._path, self._shown = path, shown
+        file = literal(str(path))
         try:
             ((rows, columns),) = engine.rows(
                 f"SELECT any_value(f.num_rows), sum(m.total_uncompressed_size) FROM parquet_file_metadata({file}) f, "
@@ -164,8 +186,7 @@ class ParquetSource(FrameSource):
             self._check_size(int(rows or 0), int(columns or 0))
             schema = engine.rows(f"SELECT name, num_children FROM parquet_schema({file})")
             check_different([name for name, children in schema[1:] if not children])
-            engine.connection.execute(f"CREATE VIEW source_frame AS SELECT * FROM read_parquet({file})")
-            self._describe()
+            self._view(path, engine)
         except InputError:
             raise
         except (duckdb.Error, ValueError) as error:
@@ -173,14 +194,14 @@ class ParquetSource(FrameSource):
 
     def unreadable(self, error: Exception) -> InputError:
         """One sentence on a file that is damaged."""
-        why = str(error).splitlines()[0].replace(str(self._read), self._path.name)
-        return InputError(f"the Parquet file {str(self._path)!r} cannot be read ({why}).")
+        why = str(error).splitlines()[0].replace(str(self._path), Path(self._shown).name)
+        return InputError(f"the Parquet file {self._shown!r} cannot be read ({why}).")
 
     def _check_size(self, rows: int, columns: int) -> None:
         size = self._path.stat().st_size
         if rows > max(MANY_ROWS, ROWS_PER_BYTE * size) or columns > max(LARGE, SWELLING * size):
             raise InputError(
-                f"the Parquet file {str(self._path)!r} must not swell; it has {rows:,} rows and {columns:,} bytes "
+                f"the Parquet file {self._shown!r} must not swell; it has {rows:,} rows and {columns:,} bytes "
                 f"in {size:,} bytes."
             )
 
@@ -219,10 +240,6 @@ def _index_says_something(frame: Any) -> bool:
     return frame.index.dtype.kind not in "iuf" or all(getattr(kind, "kind", "O") in "iuf" for kind in other)
 
 
-def _numbered(names: list[str]) -> str:
-    return ", ".join('"{}" AS c{}'.format(name.replace('"', '""'), i) for i, name in enumerate(names))
-
-
 # ------------------------------------------------------------------------------------------------------------------ Excel
 
 
@@ -234,28 +251,32 @@ def _is_workbook(path: Path) -> bool:
         return False
 
 
-def _workbook(path: Path, engine: Engine) -> CsvSource:
+def _workbook(path: Path, shown: str, engine: Engine) -> CsvSource:
     """The first sheet of a workbook as a CSV file; a row of the sheet is a line."""
     try:
         import openpyxl
     except ImportError:
         raise InputError(NO_EXCEL) from None
-    copy = engine.place("sheet.csv", f"{str(path)!r} needs")
+    copy = engine.place("sheet.csv", f"{shown!r} needs")
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet, *others = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets
+        unread = tuple(each.title for each in others if any(map(_says_something, each.iter_rows(values_only=True))))
         with copy.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            for row in book.worksheets[0].iter_rows(values_only=True):
-                writer.writerow(list(_cells(row)) if any(cell is not None for cell in row) else [])
+            for row in sheet.iter_rows(values_only=True):
+                writer.writerow(map(_text, row) if _says_something(row) else [])
     except Exception as error:  # noqa: BLE001  # whatever a damaged workbook makes of the library
-        raise InputError(f"the workbook {str(path)!r} cannot be read ({str(error).splitlines()[0]}).") from None
-    source = CsvSource(copy, engine)
-    source.place = "row"
+        raise InputError(f"the workbook {shown!r} cannot be read ({str(error).splitlines()[0]}).") from None
+    source = CsvSource(copy, shown, engine)
+    source.place, source.unread = "row", unread
     return source
 
 
-def _cells(row: tuple[Any, ...]) -> Iterator[str]:
-    """The cells of a row as text, each on one line."""
-    for cell in row:
-        text = "" if cell is None else cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
-        yield " ".join(text.split("\n"))
+def _says_something(row: tuple[Any, ...]) -> bool:
+    return any(cell is not None for cell in row)
+
+
+def _text(cell: Any) -> str:
+    """A cell as text on one line."""
+    text = "" if cell is None else cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
+    return text.replace("\n", " ")
