@@ -78,7 +78,7 @@ class Answers:
     def parts(self, as_of: float | None = None, *, room: int | None = None) -> Iterator[Part]:
         """The answers in tables with at most about ``room`` entries each, their questions in any order; without ``room`` one."""
         number = self.number_of_parts(room)
-        at_once = max(1, HELD // (room or 1))  # parts whose entries are held at a time
+        at_once = max(1, (HELD if self.size <= HELD else 2 * HELD) // (room or 1))  # parts whose entries are held
         for first in range(0, number, at_once):
             here = range(first, min(first + at_once, number))
             with ThreadPoolExecutor(1) as ahead:  # the next part is put in order while this one is worked on
@@ -120,12 +120,19 @@ class Answers:
             places.clear()
 
     def texts(self, entries: IntArray, *columns: str) -> list[list[str]]:
-        """What some columns of text say in these entries, column by column."""
-        self.engine.allow(self.engine.megabytes + len(entries) // 10_000)  # 100 bytes each
-        self.engine.connection.register("wanted", {"entry": entries, "place": np.arange(len(entries))})
-        query = f"SELECT {', '.join(columns)} FROM wanted JOIN entries ON entries.rowid = entry ORDER BY place"
-        found = self.engine.arrays(query)
-        return [found[column].tolist() for column in columns]
+        """What some columns of text say in these entries, column by column; many are looked up some at a time."""
+        texts: list[list[str]] = [[] for _ in columns]
+        self.engine.allow(self.engine.megabytes + CHUNK // 10_000)  # 100 bytes each
+        for start in range(0, len(entries), CHUNK):
+            some = entries[start : start + CHUNK]
+            self.engine.connection.register("wanted", {"entry": some, "place": np.arange(len(some))})
+            found = self.engine.arrays(
+                f"""SELECT {", ".join(columns)} FROM wanted JOIN entries ON entries.rowid = entry
+                    WHERE entries.rowid BETWEEN {some.min()} AND {some.max()} ORDER BY place"""
+            )
+            for text, column in zip(texts, columns, strict=True):
+                text += found[column].tolist()
+        return texts
 
     def forecaster_names(self) -> list[str]:
         """The names of the forecasters, by number."""

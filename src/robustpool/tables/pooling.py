@@ -108,10 +108,9 @@ def aggregate_table(
         return replace(pooled, forecasters=len(source.forecasters), **kept)
     library = None if is_path(source) else native_frame(source)
     with answers_of(source, how) as answers:
-        number, done = answers.number_of_parts(all_answers.ROOM), 0
-        for table, first in answers.parts(moment(as_of), room=all_answers.ROOM):
-            pool.add(table, first)
-            done += 1
+        number = answers.number_of_parts(all_answers.ROOM)
+        for done, part in enumerate(answers.parts(moment(as_of), room=all_answers.ROOM), start=1):
+            pool.add(*part)
             if progress is not None:
                 progress(number + done, 2 * number)
         answers.count(untimed=pool.untimed)
