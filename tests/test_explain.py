@@ -197,7 +197,8 @@ def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
     assert why.answer == (
         "The answer is 0.654.",
         (
-            "If their evidence is independent and the base rate lies between 25 % and 75 %, the right answer lies between "
+            "If it were known that their evidence is independent and that the base rate lies between 25 % and 75 %, the right "
+            "answer would lie between "
             "0.538 and 0.914."
         ),
         "Say 0.654 if you know neither the base rate nor how much of their evidence they share.",
@@ -211,10 +212,12 @@ def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
 
 def test_the_short_answer_with_a_range_a_base_rate_another_rule_or_one_report() -> None:
     ranged = explain([0.7, 0.6], prior_range=(0.05, 0.2))
-    assert "between 5 % and 20 %, the right answer lies between 0.933 and 0.986." in ranged.answer[1]
+    assert "between 5 % and 20 %, the right answer would lie between 0.933 and 0.986." in ranged.answer[1]
     assert ranged.answer[2] == "Say that if you trust both; otherwise say 0.654."
     known = explain([0.7, 0.6], prior_range=(0.2, 0.2))
-    assert known.answer[1] == "If their evidence is independent and the base rate is 20 %, the right answer is 0.933."
+    assert known.answer[1] == (
+        "If it were known that their evidence is independent and that the base rate is 20 %, the right answer would be 0.933."
+    )
     other = explain([0.7, 0.6], "product")
     assert other.answer[2] == "It is what product says; the default rule, robust, says 0.654."
     assert explain([0.7]).answer == ("The answer is 0.700.", "There is one report, and so nothing to combine.")
@@ -727,7 +730,7 @@ def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
-        "The answer is 0.654. If their evidence is independent and the base rate lies\nbetween 5 %"
+        "The answer is 0.654. If it were known that their evidence is independent and\nthat the base rate lies between 5 %"
     )
     assert "\nTwo forecasters say 0.7 and 0.6. The rule robust combines them into 0.654." in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))
@@ -780,7 +783,7 @@ def test_a_contradiction_is_explained_and_warned_of() -> None:
         (["0.7", "0.6", "--prior-range", "0.1", "0.2"], "--prior-range goes with --explain and changes no forecast"),
         (["0.7", "abc", "--explain"], "report 2 must be a number; it is 'abc'."),
         (["0.7", "60", "--explain"], "report 2 must lie in [0, 1]; it is 60; for 60 % write 0.6."),
-        (["nan", "nan", "--explain"], "there is nothing to explain without an answer"),
+        (["nan", "nan", "--explain"], "report 1 must be a number; it is 'nan'."),
         (["0.5", "0.5", "--rule", "weather.json", "--explain", "--clip", "0.1"], "clip is for rules"),
         (["0.5", "0.4", "--rule", "weather.json", "--explain"], "reports must be a profile of the design's family"),
         (["0.5", "0.4,0.6", "--rule", "weather.json", "--explain"], "reports must have one length"),

@@ -21,7 +21,7 @@ from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import Reading, _plan, read_forecasts
 from robustpool.tables.recency import weigh_by_age
 from robustpool.tables.records import RowsLeftOut
-from robustpool.tables.rejecting import summary_lines
+from robustpool.tables.rejecting import RowsLeftOutWarning, summary_lines
 from robustpool.tables.sources import open_source
 
 if TYPE_CHECKING:
@@ -421,6 +421,14 @@ def test_a_time_that_is_not_used_is_said() -> None:
     assert summary_lines(table.rejected, table.tally) == [
         "the column 'Made on' looks like a time and was not used: --column 'timestamp=Made on'."
     ]
+    for dates in (["2024-03-01", "2024-02-01"], ["1.3.24", "NA"], ["01/03/2024", ""], ["2024-03-01T10:00:00Z"] * 2):
+        newest_first = pl.DataFrame({"question": "q", "user": "ann", "p": [0.9, 0.2], "when": dates})
+        with pytest.warns(
+            RowsLeftOutWarning, match=r"^the column 'when' looks like a time and was not used: --column "
+        ):
+            aggregate_table(newest_first)
+    for words in (["a", "b"], ["", "NA"], ["2024-03-01", "soon"], ["0.5", "1.5"]):
+        assert read_forecasts(newest_first.with_columns(when=pl.Series(words))).tally.times == ()
     used = read_forecasts(frame, columns={"timestamp": "Made on"})
     assert (used.tally.times, used.tally.ignored) == ((), ())
     timed = frame.with_columns(pl.lit("2024-01-02").alias("submitted_at"))

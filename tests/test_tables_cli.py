@@ -144,6 +144,7 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         (["none/f"], "the file 'none/f' does not exist."),
         ([], "aggregate needs something to combine; give some probabilities, or one file: `robustpool aggregate 0.7"),
         (["0.5", "0_1"], "report 2 must be a number; it is '0_1'."),
+        (["nan", "0.5"], "report 1 must be a number; it is 'nan'."),
         (["0.5", "1_0/20"], "report 2 must be a number; it is '1_0/20'."),
         (["0.7", "0.6", "--percent"], "--percent goes with a file; '0.7' is none."),
         (["0.7", "0.6", "-o", "out.csv"], "--out goes with a file; '0.7' is none."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -183,10 +184,11 @@ def _report(place: int, text: str) -> float:
 
 
 def _number(text: str) -> float:
-    """A number; Python alone would read 0_1 as 1."""
-    if "_" in text:
+    """A number; Python alone would read 0_1 as 1, and nan."""
+    number = math.nan if "_" in text else float(text)
+    if math.isnan(number):
         raise ValueError(text)
-    return float(text)
+    return number
 
 
 def _hint(text: str) -> str:

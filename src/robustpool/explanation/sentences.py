@@ -46,12 +46,12 @@ def answer(
 
 def _over_base_rates(span: Span) -> str:
     if span.low == span.high:
-        rate, right = f"is {_percent(span.low)}", f"is {shown(span.posterior_low)}"
+        rate, right = f"is {_percent(span.low)}", f"be {shown(span.posterior_low)}"
     else:
         low = interval_end(span.posterior_low, "ROUND_FLOOR")
         high = interval_end(span.posterior_high, "ROUND_CEILING")
-        rate, right = f"lies between {_percent(span.low)} and {_percent(span.high)}", f"lies between {low} and {high}"
-    return f"If their evidence is independent and the base rate {rate}, the right answer {right}."
+        rate, right = f"lies between {_percent(span.low)} and {_percent(span.high)}", f"lie between {low} and {high}"
+    return f"If it were known that their evidence is independent and that the base rate {rate}, the right answer would {right}."
 
 
 def _when_to_use(forecast: float, chosen: str, others: tuple[Saying, ...], known: KnownRange | None) -> str:

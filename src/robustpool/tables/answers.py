@@ -131,7 +131,7 @@ class Answers:
                     WHERE entries.rowid BETWEEN {some.min()} AND {some.max()} ORDER BY place"""
             )
             for text, column in zip(texts, columns, strict=True):
-                text += found[column].tolist()
+                text.extend(found[column].tolist())
         return texts
 
     def forecaster_names(self) -> list[str]:

@@ -46,7 +46,7 @@ class Engine:
 
     def expect(self, size: int) -> None:
         """Use the memory that a table of so many bytes needs: lists of its parts stay in it, whatever goes to the folder."""
-        self.megabytes = MEGABYTES + size // 4_000_000
+        self.megabytes = MEGABYTES + size // 8_000_000
         self.allow(self.megabytes)
 
     def place(self, name: str, what: str) -> Path:

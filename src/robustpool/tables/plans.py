@@ -215,7 +215,7 @@ def _long(look: Look, known: Format) -> Plan:
             if len(set(zip(*answer, look.rows[place], strict=True))) > len(set(zip(*answer, strict=True))):
                 roles["option"] = place
     ignored = look.unused(*question, *roles.values(), *extras.values())
-    return Plan(known, question, roles, extras=extras, ignored=ignored, times=_times(ignored, roles, known))
+    return Plan(known, question, roles, extras=extras, ignored=ignored, times=_times(look, ignored, roles, known))
 
 
 def _wide(look: Look, known: Format, options: tuple[str, ...]) -> Plan:
@@ -262,14 +262,23 @@ def _wide(look: Look, known: Format, options: tuple[str, ...]) -> Plan:
         raise InputError(f"{LAYOUTS_NEED}the columns are {look.listed}.")
     ignored = look.unused(*question, *roles.values(), *(cell.place for cell in cells))
     outside = tuple(names[i] for i in numeric if i not in in_range and names[i] in ignored and not options)
-    return Plan(known, question, roles, cells, {}, ignored, outside, _times(ignored, roles, known), odds)
+    return Plan(known, question, roles, cells, {}, ignored, outside, _times(look, ignored, roles, known), odds)
 
 
-def _times(unused: tuple[str, ...], roles: Mapping[str, int], known: Format) -> tuple[str, ...]:
+def _times(look: Look, unused: tuple[str, ...], roles: Mapping[str, int], known: Format) -> tuple[str, ...]:
     """Of columns that are not used, those that look like times; none where a time is used, or the format is known."""
     if "timestamp" in roles or known is not OURS:
         return ()
-    return tuple(name for name in unused if formats.A_TIME.fullmatch(plain(name)))
+    columns = {name: look.rows[look.names.index(name)] for name in unused}
+    return tuple(name for name in unused if formats.A_TIME.fullmatch(plain(name)) or _are_dates(columns[name]))
+
+
+def _are_dates(column: Column) -> bool:
+    """Whether the first entries that say something are dates or times, and no numbers."""
+    given = [entry for entry in column if isinstance(entry, str) and not is_missing(entry)][:20]
+    return bool(given) and all(
+        re.match(r"\d{4}-\d\d?-\d\d?|\d\d?[/.]\d\d?[/.]\d{2,4}", entry.strip()) for entry in given
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------- options

@@ -20,7 +20,7 @@ from .pooled import PooledTable
 from .reading import Reading, answers_of, check_unread, closing, moment
 from .recency import weigh_by_age
 from .records import ForecastTable, Group
-from .rejecting import RowsLeftOutWarning, summary_lines
+from .rejecting import RowsLeftOutWarning, summary_lines, unused_times
 from .sources import is_path, native_frame
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def aggregate_table(
     pooled = replace(pooled, forecasters=answers.forecasters, **kept)
     for line in summary_lines(rejected, tally)[: (rejected.total > 0) + (tally.outcomes.total > 0)]:
         warnings.warn(line, RowsLeftOutWarning, stacklevel=2)
+    if tally.times and tally.replaced:
+        warnings.warn(unused_times(tally), RowsLeftOutWarning, stacklevel=2)
     return pooled if library is None else pooled.frame(library)
 
 

@@ -39,7 +39,6 @@ ASIDES = {
     "untimed": ("has", "have", "no timestamp, which as_of and half_life need"),
     "complements": ("is", "are", "the probability of no, beside that of yes"),
 }
-FURTHER_OPTION = ("is", "are", "the probability of a further option of the same answer")
 """Sentences on what is no answer of the table without being wrong, by its name in `Tally.aside`: verbs and the rest."""
 
 
@@ -175,14 +174,11 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
             f"{share} % of the values are at most 1: are they fractions?"
         )
     for name, count in tally.aside.items():
-        if count:
-            one, many, what = FURTHER_OPTION if tally.options and name == "complements" else ASIDES[name]
+        if count and not (tally.options and name == "complements"):  # those are in the answers
+            one, many, what = ASIDES[name]
             lines.append(f"{counted(count, tally.entry)} {one if count == 1 else many} {what}.")
     if tally.times:
-        looks = "column {} looks like a time" if len(tally.times) == 1 else "columns {} look like times"
-        which = looks.format(listed([repr(name) for name in tally.times]))
-        remedy = f"--column {shlex.quote(f'timestamp={tally.times[0]}')}"
-        lines.append(f"the {which} and {_was(len(tally.times))} not used: {remedy}.")
+        lines.append(unused_times(tally))
     other = [name for name in tally.ignored if name not in (*tally.outside, *tally.times)]
     if other:
         lines.append(f"columns that were not used: {', '.join(other)}.")
@@ -222,6 +218,14 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
 
 def _was(count: int) -> str:
     return "was" if count == 1 else "were"
+
+
+def unused_times(tally: Tally) -> str:
+    """A sentence on columns that look like times, where none is used."""
+    looks = "column {} looks like a time" if len(tally.times) == 1 else "columns {} look like times"
+    which = looks.format(listed([repr(name) for name in tally.times]))
+    remedy = f"--column {shlex.quote(f'timestamp={tally.times[0]}')}"
+    return f"the {which} and {_was(len(tally.times))} not used: {remedy}."
 
 
 def _reasons(rejected: RowsLeftOut) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import shutil
 import sys
@@ -259,7 +260,9 @@ def _workbook(path: Path, shown: str, engine: Engine) -> CsvSource:
         raise InputError(NO_EXCEL) from None
     copy = engine.place("sheet.csv", f"{shown!r} needs")
     try:
-        sheet, *others = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets
+        sheet, *others = openpyxl.load_workbook(
+            io.BytesIO(path.read_bytes()), read_only=True, data_only=True
+        ).worksheets
         unread = tuple(each.title for each in others if any(map(_says_something, each.iter_rows(values_only=True))))
         with copy.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
