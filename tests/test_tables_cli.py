@@ -280,7 +280,7 @@ def test_odds_that_are_not_said_to_be_odds(robustpool: Any) -> None:
     rows = "".join(f"m{i},2.{i},3.4,2.9,7,{'HDA'[i % 3]}\n" for i in range(1, 9))
     Path("odds.csv").write_text("match,xH,xD,xA,shots,outcome\n" + rows)
     status, _, said = robustpool("aggregate", "odds.csv")
-    assert status == 2  # not one is a probability
+    assert status == 1  # not one is a probability
     assert "(24 of 24 answers cannot be used)" in said
     Path("odds.csv").write_text("match,xH,xD,xA,shots,outcome\nm0,0.5,0.3,0.2,7,H\n" + rows)
     status, printed, said = robustpool("aggregate", "odds.csv")
@@ -331,7 +331,7 @@ def test_all_rejected_rows_are_written_even_if_nothing_else_is(robustpool: Any) 
     rows = "".join(f"q{i},a,{i}\n" for i in range(2, 102))
     Path("bad.csv").write_text("question_id,forecaster_id,probability\n" + rows)
     status, _, said = robustpool("aggregate", "bad.csv", "--rejects", "rejects.csv")
-    assert status == 2
+    assert status == 1
     assert said.endswith("(100 of 100 rows cannot be used).\n")
     assert len(Path("rejects.csv").read_text().splitlines()) == 101
     data = json.loads(robustpool("aggregate", "f.csv", "--json", "--rejects", "rejects.csv")[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -107,14 +108,17 @@ class TableOptions:
 
     @contextmanager
     def writing_rejects(self) -> Iterator[None]:
-        """Write the rejected rows even if they are all there are."""
+        """Write the rejected rows even if they are all there are; then the answer is no, as it is if most are rejected."""
         from ..tables.rejecting import RejectedError
 
         try:
             yield
         except RejectedError as error:
             self.write_rejects(error.rejected)
-            raise
+            if self.strict:
+                raise
+            print(f"robustpool: {error}", file=sys.stderr)  # noqa: T201
+            raise typer.Exit(1) from None
 
     def write_rejects(self, rejected: RowsLeftOut) -> None:
         """Write all rows that were left out, if that is wanted."""
