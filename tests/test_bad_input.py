@@ -693,6 +693,47 @@ def test_lines_that_are_no_rows_do_not_move_the_lines_of_others(write: Any) -> N
     assert [each.line for each in blank.rejected] == [2, 4, 6, 8, 10, 14]
 
 
+def test_of_an_answer_with_a_wrong_option_nothing_is_taken(write: Any) -> None:
+    rows = "q,ann,A,0.6\nq,ann,B,0.38\nq,ann,C,x\nq,bob,A,0.2\nq,bob,B,0.3\nq,bob,C,0.5\nq,eve,,1\n"
+    table = read_forecasts(write(f"question_id,forecaster_id,option,probability\n{rows}"))
+    assert reasons(table) == [
+        "an answer is used only if all of its options can be; line 2 (question q, forecaster ann) has one that cannot",
+        "probability must be a number; line 4 (question q, forecaster ann) is 'x'",
+        "option must not be empty; line 8 (question q, forecaster eve) is empty",
+    ]
+    assert table.probability[:, :3].tolist() == [[0.2, 0.3, 0.5]]
+    assert table.rows + table.rejected.total + sum(table.tally.aside.values()) == table.tally.entries == 7
+
+
+@pytest.mark.parametrize("written", ["5/1/12", "5-1-12", "1/2/2012", "12.1.5", "0012-01-05"])
+def test_days_with_short_years_are_no_times_of_the_first_century(write: Any, written: str) -> None:
+    table = read_forecasts(write(f"{LONG.strip()},timestamp\nq,ann,0.1,{written}\nq,bob,0.5,2024-01-01\n"))
+    assert [each.line for each in table.rejected] == [2]
+
+
+def test_spaces_at_the_end_of_a_file_and_lines_of_spaces(write: Any) -> None:
+    assert read_forecasts(
+        write(f"{LONG.replace('forecaster_id,probability', 'probability,forecaster_id')}q1,0.5,ann\nq2,0.5,ann ")
+    ).forecasters == ["ann"]
+    table = read_forecasts(write(f"{LONG}q1,ann,0.5\n   \nq1,bob,1.7\n"))
+    assert [each.line for each in table.rejected] == [4]
+
+
+def test_a_wide_table_with_very_many_forecasters(write: Any) -> None:
+    header, row = ",".join(f"f{i}" for i in range(2000)), ",".join(["0.5"] * 2000)
+    assert (
+        read_forecasts(write(f"question_id,{header}\n" + "".join(f"q{i},{row}\n" for i in range(60)))).rows == 120_000
+    )
+
+
+def test_names_that_differ_in_capital_letters_only(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"question_id": ["q"], "Ann": [0.5], "ann": [0.25], "ANN_1": [0.75]})
+    frame.write_parquet(tmp_path / "f.parquet")
+    for source in (frame, frame.to_arrow(), tmp_path / "f.parquet"):
+        table = read_forecasts(source)
+        assert (table.forecasters, table.probability.tolist()) == (["Ann", "ann", "ANN_1"], [0.5, 0.25, 0.75])
+
+
 def test_a_small_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robustpool.tables.sources.MANY_ROWS", 1000)
     monkeypatch.setattr("robustpool.tables.csv_source.LARGE", 1000)

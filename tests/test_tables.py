@@ -25,6 +25,8 @@ from robustpool.aggregators.grid import GridAggregator
 from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 from robustpool.tables import answers as all_answers
+from robustpool.tables.engine import own_prefix
+from robustpool.tables.formats import FORMATS
 from robustpool.tables.pooled import PooledTable
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import Reading, answers_of, read_forecasts
@@ -223,10 +225,10 @@ def test_what_a_killed_process_left_behind_is_removed(tmp_path: Path, monkeypatc
     ended = subprocess.Popen(["true"])
     ended.wait()
     for process in (ended.pid, os.getpid()):
-        (tmp_path / f"robustpool-{process}-abc").mkdir()
+        (tmp_path / f"{own_prefix().rsplit('-', 2)[0]}-{process}-abc").mkdir()
     (tmp_path / "robustpool-notes").mkdir()
     read_forecasts(long_frame({("x", "a"): 0.25}))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"robustpool-{os.getpid()}-abc", "robustpool-notes"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{own_prefix()}abc", "robustpool-notes"])
 
 
 # ------------------------------------------------------------------------------------------------------- the table itself
@@ -430,9 +432,10 @@ def test_milliseconds_are_no_seconds(column: Any) -> None:
     assert values[0] == 0.99e11
 
 
-def test_spellings_that_only_python_knows() -> None:
-    assert times(["2024-01-01+01:00"])[0] == [1704070800]  # what looks like a zone after a date is its time
-    assert times(["2024-01-01T00+01:00", "2024-W01-1"])[0] == [1704063600, 1704067200]
+def test_spellings_of_iso_8601_that_the_engine_does_not_read_by_itself() -> None:
+    said = ["20240101T000000", "20240101T000000Z", "20240101T0000", "2024-01-01T00", "2024-01-01 00"]
+    assert times(said)[0] == [1704067200] * 5
+    assert times(["2024-W01-1", "2024-01-01+01:00"])[1] == [True, True]  # and those are told
 
 
 def test_outcomes_in_every_spelling(tmp_path: Path) -> None:
@@ -575,6 +578,20 @@ def test_the_pieces_of_a_frame_keep_their_order() -> None:
     frame = pl.concat(pieces, rechunk=False)
     for _ in range(20):
         assert read_forecasts(frame).questions == frame["question"].to_list()
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_no_format_makes_the_engine_lose_the_order_of_the_rows(name: str, tmp_path: Path) -> None:
+    columns = {alias: role for role, aliases in FORMATS[name].roles.items() for alias in aliases[:1]}
+    header = list(columns) + [each for each in FORMATS[name].extras.values() if each not in columns]
+    header = list(dict.fromkeys([*header, *FORMATS[name].signs, "B365H", "B365D", "B365A", "task"]))
+    values = {"probability": "0.5", "timestamp": "2024-01-01", "outcome": "1", "weight": "1"}
+    row = [values.get(columns.get(each, ""), "0.5" if each == "value" else "x") for each in header]
+    (tmp_path / "f.csv").write_text(",".join(header) + "\n" + ",".join(row) + "\n")
+    with answers_of(tmp_path / "f.csv", Reading(format=name)) as found:
+        plan = str(found.engine.rows(f"EXPLAIN {found.entries.query.replace('TABLE entries', 'TABLE again', 1)}"))
+    assert "Projection" in plan
+    assert "Join" not in plan
 
 
 def test_rows_that_are_read_in_parallel_keep_their_order(tmp_path: Path) -> None:

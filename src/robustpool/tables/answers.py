@@ -7,7 +7,6 @@ columns. Questions and forecasters have numbers here, and names only where someb
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,13 +15,13 @@ import numpy as np
 from ..checks import frozen
 from ..errors import InputError
 from .engine import among
-from .entries import NOTHING, OPTION_NO, READABLE, TWO_VALUED, UNREADABLE
+from .entries import NOTHING, OPTION_NO, TWO_VALUED, UNREADABLE
 from .formats import WITHDRAWN
-from .options import ALL_ODDS, ONE_OPTION, SUMS_TO_1, Options, distributions, find_options
+from .options import ALL_ODDS, ALL_TAKEN, ONE_OPTION, SUMS_TO_1, Options, distributions, find_options
 from .ordering import by_question
 from .records import ForecastTable, RowsLeftOut, Tally
 from .rejecting import Failed, RejectionLog
-from .values import named, quoted, seconds
+from .values import named, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,11 +162,13 @@ class Answers:
         first = _least(rows["r"], start)
         outcome, cluster, refused = self._facts(rows, question, start, first)
         kept = ~np.isnan(rows["p"]) & ~refused[question]
+        if self.options is not None:
+            kept |= rows["bad"] & ~refused[question]  # of an answer one option of which is rejected nothing is taken
         if as_of is not None:
             early, untimed = rows["t"] <= as_of, np.isinf(rows["t"])  # they may be later: nobody should look ahead
             self.count(untimed=(kept & untimed).sum(), later=(kept & ~early & ~untimed).sum())
             kept &= early & ~untimed
-        names = ("f", "r", "p", "t", "w", "e", "k", "size", "no")
+        names = ("f", "r", "p", "t", "w", "e", "k", "size", "no", "bad")
         found = {name: rows[name] for name in names if name in rows} | {"question": question}
         found = _those(found, kept)
         if self.options is not None:
@@ -220,7 +221,7 @@ class Answers:
         if "cluster" in there:
             columns["c"] = "CASE WHEN fault IS NULL AND cluster <> '' THEN hash(cluster) ELSE 0 END"
         if self.options is not None:
-            columns |= {"k": "options.k", "size": "size"}
+            columns |= {"k": "options.k", "size": "size", "bad": "fault IS NOT NULL"}
             tables += """ JOIN options USING (question, option_key)
                           JOIN (SELECT question, count(*) AS size FROM options GROUP BY question) USING (question)"""
             outcome = self.options.outcome
@@ -252,10 +253,11 @@ class Answers:
         self.count(duplicates=again, replaced=replaced)
         names = self.texts(wrong, "question", "forecaster")
         for line, name, who, total, size in zip(self.lines(wrong)[0].tolist(), *names, sums, given, strict=True):
-            says = f"(question {named(name)}, forecaster {named(who)}) " + (
-                "lacks some" if odds else f"sums to {total:g}"
-            )
-            self.log.add(ALL_ODDS if odds else SUMS_TO_1, line, says, count=int(size))
+            rule, says = (ALL_ODDS, "lacks some") if odds else (SUMS_TO_1, f"sums to {total:g}")
+            if np.isnan(total):
+                rule, says = ALL_TAKEN, "has one that cannot"
+            if size:
+                self.log.add(rule, line, f"(question {named(name)}, forecaster {named(who)}) {says}", count=int(size))
         return answers
 
     def _facts(
@@ -336,8 +338,6 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
     size, missing = engine.rows(
         "SELECT count(*), count(*) FILTER (fault IS NULL AND (probability IS NULL OR isnan(probability))) FROM entries"
     )[0]
-    if READABLE in [check.rule for check in entries.checks]:
-        _read_times_again(engine, entries)
     log = RejectionLog(source.place)
     answers = Answers(engine, source, entries, log, tally, size, 0)
     lost = 0
@@ -368,23 +368,6 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
         answers.tally = replace(answers.tally, options=answers.options.most)
     answers.count(entries=size + lost, missing=missing)
     return answers
-
-
-def _read_times_again(engine: Engine, entries: Entries) -> None:
-    """Times in spellings of ISO 8601 that the engine does not know: once for each different text."""
-    faults = [i for i, check in enumerate(entries.checks) if check.rule == READABLE]
-    for fault, column in zip(faults, (name for name in ("timestamp", "end") if name in entries.columns), strict=True):
-        read = {}
-        for (text,) in engine.rows(f"SELECT DISTINCT shown FROM entries WHERE fault = {fault}"):
-            with suppress(TypeError, ValueError):
-                read[text] = seconds(text)
-        if read:
-            table = {"text": np.array(list(read), dtype=object), "seconds": np.array(list(read.values()))}
-            engine.connection.register("read", table)
-            engine.connection.execute(
-                f"""UPDATE entries SET "{column}" = seconds, fault = NULL, shown = NULL FROM read
-                    WHERE fault = {fault} AND shown = text"""
-            )
 
 
 def _ordered(rows: dict[str, Any]) -> tuple[dict[str, Any], IntArray]:

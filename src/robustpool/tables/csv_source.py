@@ -78,6 +78,7 @@ class Census:
         self.pairs += block.count(b"\r\n") if self.returns else 0
         self.quotes |= b'"' in block
         self.padded |= b"\t" in block or (b" " in block and any(sign in block for sign in PADDING))
+        self.padded |= self.tail[-1:] + block[:1] in PADDING
         self.tail = (self.tail + block[-4096:])[-4096:]
 
     @property
@@ -115,8 +116,8 @@ class CsvSource:
             self._copy(encoding)
         self._header, self.delimiter, self.names = self._first_line()
         self.types = ["VARCHAR"] * len(self.names)
-        self.padded = self._census.padded
-        engine.expect(self._path.stat().st_size)
+        self.padded = self._census.padded or self._census.tail.endswith(b" ")
+        engine.expect(self._path.stat().st_size, len(self.names))
         self._lost: list[Lost] | None = None
 
     def relation(self, *, first: bool = False) -> str:
@@ -303,7 +304,7 @@ class CsvSource:
                 first = last = last + 1
                 if '"' in text:
                     last += _quoted_lines(text, file, self.delimiter)
-                if text.strip("\r\n"):
+                if text.strip() or (self.delimiter in text and self.delimiter != " "):
                     yield first, last
 
     def _check_complete(self, rows: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -27,7 +28,7 @@ MEGABYTES = 96
 """Memory that the engine may use for a small table; beyond it, it works in its folder. Arrays that it gives come on top."""
 
 PREFIX = "robustpool-"
-"""How the temporary folders are called: the prefix, and the number of the process."""
+"""How the temporary folders are called: the prefix, the machine, and the number of the process."""
 
 SPACES = " \t\r\n"
 
@@ -44,9 +45,9 @@ class Engine:
         """Use so much memory from now on."""
         self.connection.execute(f"SET memory_limit = '{megabytes}MB'")
 
-    def expect(self, size: int) -> None:
-        """Use the memory that a table of so many bytes needs: lists of its parts stay in it, whatever goes to the folder."""
-        self.megabytes = MEGABYTES + size // 8_000_000
+    def expect(self, size: int, columns: int) -> None:
+        """Use the memory that a table of so many bytes and columns needs: some of it cannot go to the folder."""
+        self.megabytes = MEGABYTES + size // 8_000_000 + columns // 2 + 24 * max(0, _threads() - 2)
         self.allow(self.megabytes)
 
     def place(self, name: str, what: str) -> Path:
@@ -87,9 +88,9 @@ def engine() -> Iterator[Engine]:
 
     parent = Path(tempfile.gettempdir())
     _remove_left_behind(parent)
-    folder = parent / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    folder = parent / f"{own_prefix()}{secrets.token_hex(4)}"
     settings: dict[str, str | bool | int | float | list[str]] = {
-        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "threads": _threads(),
         "memory_limit": f"{MEGABYTES}MB",
         "temp_directory": str(folder),
         "pandas_analyze_sample": 0,  # columns of objects are text, whatever the first rows hold
@@ -109,6 +110,21 @@ def no_folder(what: str, error: OSError | str) -> InputError:
     """Say that something needs a temporary folder."""
     why = error if isinstance(error, str) else error.strerror or error
     return InputError(f"{what} a temporary folder, set by TMPDIR; it cannot be used ({why}).")
+
+
+def own_prefix() -> str:
+    """How the temporary folders of this process begin; those of another machine may stand beside them."""
+    return f"{PREFIX}{_host()}-{os.getpid()}-"
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", platform.node())
+
+
+def _threads() -> int:
+    """At most four: more need more memory, and read a table hardly faster."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 4)
 
 
 def literal(text: str) -> str:
@@ -141,8 +157,10 @@ def _ended(running: Any) -> bool:
 
 def _remove_left_behind(parent: Path) -> None:
     """Remove the folders of processes that are no more, as far as they are ours."""
-    for folder in parent.glob(f"{PREFIX}[0-9]*-*"):
-        process = folder.name.removeprefix(PREFIX).partition("-")[0]
+    if os.name == "nt":  # where a signal 0 is a Ctrl-C
+        return
+    for folder in parent.glob(f"{PREFIX}{_host()}-[0-9]*-*"):
+        process = folder.name.removeprefix(f"{PREFIX}{_host()}-").partition("-")[0]
         if process.isdigit() and not _runs(int(process)):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -31,7 +31,11 @@ READABLE = "timestamp must be ISO 8601 or seconds since 1970"
 IN_FORMAT = "timestamp must be written as {}"
 TOO_LONG = f"a field must have at most {LONGEST_FIELD:,} characters"
 NO_QUESTION, NO_FORECASTER = "question_id must not be empty", "forecaster_id must not be empty"
+NO_OPTION = "option must not be empty"
 TWO_VALUED = "outcome must be 0 or 1, false or true, no or yes, or empty"
+
+BASIC_FORMATS = "['%Y%m%dT%H%M%S', '%Y%m%dT%H%M%SZ', '%Y%m%dT%H%M', '%Y-%m-%dT%H', '%Y-%m-%d %H']"
+"""Spellings of ISO 8601 that the engine does not read by itself, in UTC."""
 
 EARLIEST = -3e10
 """Seconds in which a year of two digits lies that was read with four."""
@@ -112,8 +116,9 @@ class Cell(NamedTuple):
         number = self.number()
         day = f"epoch(TRY_STRPTIME(CAST(CAST({number} AS BIGINT) AS VARCHAR), '%Y%m%d'))"
         is_day = f"{number} BETWEEN {FIRST_DAY} AND {LAST_DAY} AND {number} = floor({number})"
+        iso = f"coalesce(TRY_CAST({text} AS TIMESTAMPTZ), TRY_STRPTIME({text}, {BASIC_FORMATS})::TIMESTAMPTZ)"
         of_text = (
-            "NULL" if self.is_number else f"CASE WHEN {text} < ':' THEN epoch(TRY_CAST({text} AS TIMESTAMPTZ)) END"
+            "NULL" if self.is_number else f"CASE WHEN regexp_matches({text}, '^[12][0-9]{{3}}') THEN epoch({iso}) END"
         )
         return (
             f"CASE WHEN {number} IS NULL THEN {of_text} WHEN {is_day} THEN {day} "
@@ -285,5 +290,7 @@ def _checks(cells: dict[str, Cell], plan: Plan, how: Reading) -> tuple[Check, ..
             rule = READABLE if how.date_format is None else IN_FORMAT.format(how.date_format)
             checks.append(Check(rule, f'"{role}" IS NULL AND NOT {cells[role].missing}', cells[role].text))
     checks.append(Check(NO_FORECASTER, "forecaster = ''"))
+    if "option" in cells:
+        checks.append(Check(NO_OPTION, "option = ''"))
     checks.append(Check(SIGNED, "false"))
     return tuple(checks)

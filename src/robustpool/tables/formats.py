@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from .engine import among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,9 @@ AGGREGATES = re.compile(r"(bb)?(mx|av|max|avg|average|mean|median|consensus|mark
 ONE_PERSON = "a row must be the forecast of one forecaster, not an aggregate of so many"
 BINARY = "a forecast must be on a binary question"
 NOT_VOIDED = ("status", "a question must not be voided", "{} = 'voided'")
-METHODS = "('recency_weighted', 'unweighted', 'single_aggregation', 'metaculus_prediction', 'community_prediction')"
+METHODS = among(
+    "{}", ("recency_weighted", "unweighted", "single_aggregation", "metaculus_prediction", "community_prediction")
+)
 
 METACULUS = Format(
     "metaculus",
@@ -92,11 +95,11 @@ METACULUS = Format(
     },
     (
         ("count", ONE_PERSON, "given"),
-        ("forecaster_id", ONE_PERSON, f"{{}} IN {METHODS}"),
-        ("username", ONE_PERSON, f"forecaster = '' AND {{}} IN {METHODS}"),
+        ("forecaster_id", ONE_PERSON, METHODS),
+        ("username", ONE_PERSON, f"forecaster = '' AND {METHODS}"),
         ("categories", BINARY, "given"),
         ("cdf", BINARY, "given"),
-        ("type", BINARY, "{} NOT IN ('binary', '')"),
+        ("type", BINARY, "{0} <> 'binary' AND {0} <> ''"),
     ),
 )
 """``forecast_data.csv`` of the data download of Metaculus, and the newer export with ``forecast_timestamp``."""

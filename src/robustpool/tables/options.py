@@ -20,6 +20,7 @@ TOLERANCE = 0.05
 
 SUMS_TO_1 = f"the probabilities of the options must sum to 1 (within {TOLERANCE:g})"
 ONE_OPTION = "outcome must be the name of an option, or empty"
+ALL_TAKEN = "an answer is used only if all of its options can be"
 ALL_ODDS = "all options must have odds"
 
 
@@ -77,7 +78,7 @@ class Distributions(NamedTuple):
 
     columns: dict[str, Any]  # of the answers; p has the shape (answers, most), NaN beyond the question's own options
     wrong: IntArray  # the first entry of each answer that is no distribution,
-    sums: FloatArray  # its sum,
+    sums: FloatArray  # its sum (NaN where an option is rejected),
     given: IntArray  # and how many options it names
     again: int  # entries that say the same as another one of their answer
     replaced: int  # entries that another one of their answer replaces
@@ -91,9 +92,11 @@ def distributions(rows: dict[str, Any], options: Options, *, odds: bool) -> Dist
     starts = np.ones(len(rows["p"]), np.bool_)
     starts[1:] = _differs(rows, "question") | _differs(rows, "f") | (_differs(rows, "t") if "t" in rows else False)
     answer = np.cumsum(starts) - 1
-    repeated = ~starts[1:] & ~_differs(rows, "k")
+    bad = np.zeros(int(answer[-1]) + 1 if len(answer) else 0, np.bool_)
+    bad[answer[rows["bad"]]] = True
+    repeated = ~starts[1:] & ~_differs(rows, "k") & ~rows["bad"][1:] & ~rows["bad"][:-1]
     again = int((repeated & ~_differs(rows, "p")).sum())
-    number = int(answer[-1]) + 1 if len(answer) else 0
+    number = len(bad)
     table = np.full((number, options.most), np.nan)
     table[answer, rows["k"]] = rows["p"]
     at = np.flatnonzero(starts)
@@ -104,6 +107,7 @@ def distributions(rows: dict[str, Any], options: Options, *, odds: bool) -> Dist
     table = np.where(own & np.isnan(table), np.where(half, 1 - total, 0.0)[:, None], table)
     total = np.where(half, 1.0, total)
     right: BoolArray = (given == rows["size"][at]) & (total > 0) if odds else np.abs(total - 1) <= TOLERANCE
+    right &= ~bad
     last = at + np.bincount(answer, minlength=number) - 1
     columns = {name: column[last][right] for name, column in rows.items() if name != "p"}
     columns |= {
@@ -112,7 +116,12 @@ def distributions(rows: dict[str, Any], options: Options, *, odds: bool) -> Dist
         "r": rows["r"][at][right],
     }
     return Distributions(
-        columns, rows["r"][at][~right], total[~right], given[~right], again, int(repeated.sum()) - again
+        columns,
+        rows["r"][at][~right],
+        np.where(bad, np.nan, total)[~right],
+        given[~right],
+        again,
+        int(repeated.sum()) - again,
     )
 
 

@@ -66,7 +66,7 @@ def read_outcomes(source: Any, names: Sequence[str], question: tuple[int, ...]) 
         for each in opened.lost(own.rows("SELECT count(*) FROM said")[0][0]):
             log.add(each.rule, each.line, f"of {_shown(source)} {each.says}")
     for name, one, other in found:
-        if one != other:
+        if one.lower().removesuffix(".0") != other.lower().removesuffix(".0"):
             raise InputError(
                 f"a question must have one outcome; question {named(name)} of {_shown(source)} has {one!r} and {other!r}."
             )

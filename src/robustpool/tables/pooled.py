@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
-from .engine import literal
+from .engine import MEGABYTES, literal, own_prefix
 from .records import FORMULA, RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
 
@@ -110,7 +110,7 @@ class PooledTable:
 
     def write_text(self, file: IO[str]) -> None:
         """Write the table as CSV to an open file."""
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
             self._copy(Path(folder) / "pooled.csv", ".csv")
             with (Path(folder) / "pooled.csv").open(encoding="utf-8", newline="") as written:
                 shutil.copyfileobj(written, file)
@@ -123,7 +123,7 @@ class PooledTable:
         delimiter = "\t" if suffix == ".tsv" else ","
         form = "FORMAT parquet" if parquet else f"FORMAT csv, DELIMITER '{delimiter}'"
         columns = [_written(name, column, neutral=not parquet) for name, column in arrays.items()]
-        with duckdb.connect() as connection:
+        with duckdb.connect(config={"memory_limit": f"{4 * MEGABYTES}MB"}) as connection:
             connection.register("pooled", arrays)
             connection.execute(f"COPY (SELECT {', '.join(columns)} FROM pooled) TO {literal(str(path))} ({form})")
 

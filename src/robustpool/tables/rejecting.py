@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import counted, listed
-from .entries import A_NUMBER, IN_RANGE, NO_FORECASTER, NO_QUESTION, SIGNED, TOO_LONG
+from .entries import A_NUMBER, IN_RANGE, NO_FORECASTER, NO_OPTION, NO_QUESTION, SIGNED, TOO_LONG
 from .formats import KINDS
 from .records import Rejection, RowsLeftOut
 from .values import named, number, quoted
@@ -74,7 +74,11 @@ class Failed(NamedTuple):
             return Rejection(line, f"{rule}; {place} {line} has more{quoted_lines}")
         where = f"(question {named(self.question[i])}, forecaster {named(self.forecaster[i])})"
         shown = self.shown[i] or ""
-        says = f"{quoted(shown)}{_hint(rule, shown.strip())}" if rule not in (NO_QUESTION, NO_FORECASTER) else "empty"
+        says = (
+            f"{quoted(shown)}{_hint(rule, shown.strip())}"
+            if rule not in (NO_QUESTION, NO_FORECASTER, NO_OPTION)
+            else "empty"
+        )
         return Rejection(line, f"{rule}; {place} {line} {where} is {says}")
 
 

@@ -72,7 +72,10 @@ def open_engine(source: Any) -> Iterator[tuple[Source, Engine]]:
         except duckdb.Error as error:
             if isinstance(opened, ParquetSource):
                 raise opened.unreadable(error) from None
-            raise no_folder("many rows need", str(error).splitlines()[0]) from None
+            why = str(error).splitlines()[0]
+            if isinstance(error, duckdb.OutOfMemoryException):
+                raise InputError(f"the table needs more memory than may be used for it ({why}).") from None
+            raise no_folder("many rows need", why) from None
 
 
 def open_source(source: Any, engine: Engine) -> Source:
@@ -138,6 +141,7 @@ class FrameSource:
         try:
             engine.connection.register("source_frame", frame)
             self._describe(engine)
+            self.names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
         except duckdb.Error:
             if not hasattr(frame, "write_parquet"):
                 raise
@@ -151,13 +155,14 @@ class FrameSource:
 
     def _describe(self, engine: Engine) -> None:
         described = engine.rows("DESCRIBE SELECT * FROM source_frame")
-        self.names, self.types = [name for name, *_ in described], [kind for _, kind, *_ in described]
+        self._inner, self.types = [name for name, *_ in described], [kind for _, kind, *_ in described]
+        self.names = self._inner  # those of the engine differ where two are the same but for capital letters
         ((rows,),) = engine.rows("SELECT count(*) FROM source_frame")
-        engine.expect(BYTES * rows * len(self.names))
+        engine.expect(BYTES * rows * len(self.names), len(self.names))
 
     def relation(self, *, first: bool = False) -> str:  # noqa: ARG002
         """The rows."""
-        quoted = [name.replace('"', '""') for name in self.names]
+        quoted = [name.replace('"', '""') for name in self._inner]
         columns = ", ".join(f'"{name}" AS c{i}' for i, name in enumerate(quoted))
         return f"(SELECT {columns} FROM source_frame)"
 
@@ -186,8 +191,10 @@ class ParquetSource(FrameSource):
             )
             self._check_size(int(rows or 0), int(columns or 0))
             schema = engine.rows(f"SELECT name, num_children FROM parquet_schema({file})")
-            check_different([name for name, children in schema[1:] if not children])
+            names = [name for name, children in schema[1:] if not children]
+            check_different(names)
             self._view(path, engine)
+            self.names = names if len(names) == len(self.names) else self.names  # nested columns have several
         except InputError:
             raise
         except (duckdb.Error, ValueError) as error:
