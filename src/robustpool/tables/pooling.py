@@ -61,8 +61,8 @@ def aggregate_table(
     Parameters
     ----------
     source
-        A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: many rows are
-        sorted by question in a temporary folder first.
+        A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: what does not
+        fit stands in a temporary folder meanwhile.
     rule, clip
         As in `aggregate`. Weights of the table go to rules that take them; for others there is a warning.
     half_life
