@@ -190,7 +190,7 @@ BAD = [
     (["aggregate", "0.7", "abc"], "report 2 must be a number; it is 'abc'."),
     (["aggregate", "0.7", "155%"], "report 2 must lie between 0% and 100%; it is 155%."),
     (["aggregate", "0.7", "-5%"], "report 2 must lie between 0% and 100%; it is -5%."),
-    (["aggregate", "0.7", "nan%"], "report 2 must lie between 0% and 100%; it is nan%."),
+    (["aggregate", "0.7", "nan%"], "report 2 must be a number; it is 'nan%'."),
     (["aggregate", "0.7", "5,5%"], "report 2 must be a number; it is '5,5%'; write 5.5%."),
     (["aggregate", "0.7", "1/2%"], "report 2 must be a number; it is '1/2%'."),
     (["aggregate", "0.7", "%"], "report 2 must be a number; it is '%'."),
