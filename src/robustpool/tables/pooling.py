@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from numpy.typing import NDArray
+
     from ..aggregators.rows import FloatArray
     from .engine import Progress
     from .records import IntArray
@@ -190,12 +192,13 @@ class Pool:
 
     def done(self, names: Callable[[IntArray], list[str]], stacklevel: int) -> PooledTable:
         """One table of all of them, with a warning for what is odd; ``names`` tells how questions are called."""
-        first, *columns = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.argsort(first)
-        forecasts, answers, outcome = (column[order] for column in columns)
+        pieces = [list(column) for column in zip(*self._parts, strict=True)]
+        self._parts.clear()
+        order = np.argsort(np.concatenate(pieces[0]))
+        first, forecasts, answers, outcome = (_joined(column, order) for column in pieces)
         self._warn(names, int(np.count_nonzero(answers)), stacklevel + 1)
         return PooledTable(
-            names(first[order]),
+            names(first),
             forecasts,
             answers,
             outcome,
@@ -232,3 +235,10 @@ class Pool:
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )
+
+
+def _joined(pieces: list[NDArray[Any]], order: IntArray) -> NDArray[Any]:
+    """A column in this order; its pieces are given up, so that large tables are not held twice."""
+    whole = np.concatenate(pieces)
+    pieces.clear()
+    return whole[order]
