@@ -339,6 +339,24 @@ def test_all_rejected_rows_are_written_even_if_nothing_else_is(robustpool: Any) 
     assert len(Path("rejects.csv").read_text().splitlines()) == 2
 
 
+@pytest.mark.parametrize(
+    ("row", "remedy"),
+    [
+        ("0,37;2024-01-01", "If commas stand for decimal points, pass --decimal ,"),
+        ("0.37;1/2/2024", "If days are written in another way, pass --date-format, such as d/m/Y."),
+        ("2.5;2024-01-01", "If they are decimal odds, pass --odds decimal."),
+        ("x;2024-01-01", "(3 of 3 rows cannot be used)."),
+    ],
+)
+@pytest.mark.parametrize("good", ["", "q;e;0.5;2024-01-01\n"])
+def test_what_would_help_is_said(robustpool: Any, row: str, remedy: str, good: str) -> None:
+    rows = "".join(f"q;{who};{row}\n" for who in "abc") + good
+    Path("f.csv").write_text(f"question_id;forecaster_id;probability;timestamp\n{rows}")
+    status, printed, said = robustpool("aggregate", "f.csv")
+    assert (status, printed) == (1, "")
+    assert said.splitlines()[0].endswith(remedy) or (bool(good) and "(3 of" in remedy)
+
+
 def test_rows_of_another_kind_are_no_mistakes(robustpool: Any) -> None:
     rows = "".join(f"2024-01-06,US,a,quantile,0.{i},{i}\n" for i in range(1, 9))
     Path("hub.csv").write_text(

@@ -109,7 +109,7 @@ class TableOptions:
     @contextmanager
     def writing_rejects(self) -> Iterator[None]:
         """Write the rejected rows even if they are all there are; then the answer is no, as it is if most are rejected."""
-        from ..tables.rejecting import RejectedError
+        from ..tables.rejecting import RejectedError, remedy
 
         try:
             yield
@@ -117,7 +117,7 @@ class TableOptions:
             self.write_rejects(error.rejected)
             if self.strict:
                 raise
-            print(f"robustpool: {error}", file=sys.stderr)  # noqa: T201
+            print(f"robustpool: {error}{remedy(error.rejected)}", file=sys.stderr)  # noqa: T201
             raise typer.Exit(1) from None
 
     def write_rejects(self, rejected: RowsLeftOut) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import counted, listed
-from .entries import A_NUMBER, IN_RANGE, NO_FORECASTER, NO_OPTION, NO_QUESTION, SIGNED, TOO_LONG
+from .entries import A_NUMBER, IN_RANGE, NO_FORECASTER, NO_OPTION, NO_QUESTION, READABLE, SIGNED, TOO_LONG
 from .formats import KINDS
 from .records import Rejection, RowsLeftOut
 from .values import named, number, quoted
@@ -196,6 +196,22 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
     return lines
 
 
+REMEDIES = {
+    rf"{re.escape(IN_RANGE)}.*\) is [1-9]\d*\.\d": " If they are decimal odds, pass --odds decimal.",
+    rf"{A_NUMBER}.* is '\d+,\d+'; write": " If commas stand for decimal points, pass --decimal ,",
+    rf"{READABLE}.* is '\d+[./]\d+[./]\d+": " If days are written in another way, pass --date-format, such as d/m/Y.",
+}
+"""What to try if most rejected rows have reasons such as these."""
+
+
+def remedy(rejected: RowsLeftOut) -> str:
+    """What to try, if most of the rejected rows that are told in full call for it."""
+    for pattern, words in REMEDIES.items():
+        if 2 * sum(re.match(pattern, each.reason) is not None for each in rejected.first) > len(rejected.first):
+            return words
+    return ""
+
+
 def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | None:
     """Why a table should not be answered: most of it is wrong, or most answers of a wide one are lost to later rows.
 
@@ -205,10 +221,7 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
     given = tally.entries - tally.missing - (rejected.total - wrong)
     if 2 * wrong > given:
         why = f"there is no answer, because more than half of the {tally.entry}s cannot be used"
-        values = [each.reason for each in rejected.first if each.reason.startswith(IN_RANGE)]
-        fractions = [says for says in values if re.search(r"\) is [1-9]\d*\.\d", says)]
-        hint = "" if 2 * len(fractions) <= len(rejected.first) else " If they are decimal odds, pass --odds decimal."
-        return f"{why}: {summary_lines(rejected, tally)[0]}{hint}"
+        return f"{why}: {summary_lines(rejected, tally)[0]}{remedy(rejected)}"
     lost = tally.replaced + tally.duplicates
     if tally.entry == "answer" and 2 * lost > given:
         one = len(tally.named_by) == 1
