@@ -375,9 +375,9 @@ def times(said: Any) -> tuple[list[float | None], list[bool]]:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.integers(0, 10**11 - 1), min_size=1), st.booleans())
+@given(st.lists(st.integers(0, 10**11 - 1).filter(lambda n: not 19000101 <= n <= 21001231), min_size=1), st.booleans())
 def test_seconds_are_seconds_whatever_their_digits_look_like(seconds: list[int], fraction: bool) -> None:
-    said = [f"{second}.5" if fraction else str(second) for second in seconds if not 19000101 <= second <= 21001231]
+    said = [f"{second}.5" if fraction else str(second) for second in seconds]
     values, wrong = times(said)
     assert values == [float(text) for text in said]
     assert not any(wrong)
