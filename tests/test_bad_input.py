@@ -701,8 +701,13 @@ def test_of_an_answer_with_a_wrong_option_nothing_is_taken(write: Any) -> None:
         "probability must be a number; line 4 (question q, forecaster ann) is 'x'",
         "option must not be empty; line 8 (question q, forecaster eve) is empty",
     ]
-    assert table.probability[:, :3].tolist() == [[0.2, 0.3, 0.5]]
+    assert (table.options, table.probability.tolist()) == ([("A", "B", "C")], [[0.2, 0.3, 0.5]])
     assert table.rows + table.rejected.total + sum(table.tally.aside.values()) == table.tally.entries == 7
+    timed = "q,ann,A,0.6,2025-01-01\nq,ann,B,x,2025-01-01\nq,bob,A,0.5,2024-01-01\nq,bob,B,0.5,2024-01-01\nq,bob,C,,2024-01-01\n"
+    path = write(f"question_id,forecaster_id,option,probability,timestamp\n{timed}")
+    early = read_forecasts(path, as_of="2024-06-01")
+    assert (early.tally.later, early.rejected.total, early.rows) == (1, 1, 1)
+    assert early.rows + early.rejected.total + sum(early.tally.aside.values()) == early.tally.entries == 5
 
 
 @pytest.mark.parametrize("written", ["5/1/12", "5-1-12", "1/2/2012", "12.1.5", "0012-01-05"])

@@ -166,7 +166,8 @@ class Answers:
             kept |= rows["bad"] & ~refused[question]  # of an answer one option of which is rejected nothing is taken
         if as_of is not None:
             early, untimed = rows["t"] <= as_of, np.isinf(rows["t"])  # they may be later: nobody should look ahead
-            self.count(untimed=(kept & untimed).sum(), later=(kept & ~early & ~untimed).sum())
+            answered = kept & ~np.isnan(rows["p"])  # what is rejected has been counted
+            self.count(untimed=(answered & untimed).sum(), later=(answered & ~early & ~untimed).sum())
             kept &= early & ~untimed
         names = ("f", "r", "p", "t", "w", "e", "k", "size", "no", "bad")
         found = {name: rows[name] for name in names if name in rows} | {"question": question}

@@ -38,7 +38,7 @@ def find_options(engine: Engine, entries: Entries) -> Options | None:
     """
     if "option" not in entries.columns:
         return None
-    forecast = f"coalesce(fault, {entries.sieves}) >= {entries.sieves}"
+    forecast = f"coalesce(fault, {entries.sieves}) >= {entries.sieves} AND option_key <> ''"
     other = f"NOT {among('option_key', OPTION_YES | OPTION_NO)}"
     if not entries.distributions and not engine.rows(f"SELECT 1 FROM entries WHERE {forecast} AND {other} LIMIT 1"):
         return None
