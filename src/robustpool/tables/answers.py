@@ -1,7 +1,7 @@
 """From entries to answers: of each forecaster the last one to each question, and one outcome and one cluster a question.
 
-The engine hands the entries over ordered by question, forecaster and time, some questions at a time; the rest is arithmetic on
-columns. Questions and forecasters have numbers here, and names only where somebody reads them.
+The engine hands the entries over in the order of the source. They are dealt out by question and put in order, some questions at a
+time; the rest is arithmetic on columns. Questions and forecasters have numbers here, and names only where somebody reads them.
 """
 
 from __future__ import annotations
@@ -66,9 +66,7 @@ class Answers:
     forecasters: int
     options: Options | None = None
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they are whole numbers
-    doubts: list[tuple[int, str, str]] = field(
-        default_factory=list
-    )  # entry, rule and words: outcomes that are not taken
+    doubts: list[tuple[int, str, str]] = field(default_factory=list)  # outcomes not taken: entry, rule and words
 
     def count(self, **more: int) -> None:
         """Add to the tally."""

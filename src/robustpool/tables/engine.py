@@ -64,10 +64,8 @@ class Engine:
             running = thread.submit(self.connection.execute, query)
             try:
                 while not _ended(running):
-                    if progress is not None:
-                        progress(
-                            int(max(self.connection.query_progress(), 0)), 200
-                        )  # what comes after it is the other half
+                    if progress is not None:  # of 200: what comes after the query is the other half
+                        progress(int(max(self.connection.query_progress(), 0)), 200)
             except BaseException:
                 self.connection.interrupt()
                 raise
@@ -170,6 +168,6 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
-        return True
+    except OSError:  # it runs, but is somebody else's
+        pass
     return True
