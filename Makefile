@@ -4,9 +4,15 @@
 VENV    := .venv
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
-EXAMPLES := src/robustpool/structures/examples
+EXAMPLES := src/robustpool/families/examples
 WORKERS ?= 2
 MINUTES ?= 10
+ROWS    ?= 1e7
+MUTANTS ?=
+
+# What `make fresh` runs, and how it keeps the long ones short: make fresh TARGETS="run docs" SHORT=
+TARGETS ?= help lint docs run test test-all fuzz regrets bench mutants clean
+SHORT   ?= MINUTES=0.1 ROWS=1e6 MUTANTS=wording
 
 # The first of these that runs, is new enough and can make an environment is taken; or name one: make test PYTHON=python3.12
 PYTHON  ?= python3.13 python3.12 python3.11 python3
@@ -16,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all mutants fuzz lint regrets bench docs clean
+.PHONY: help run test test-all mutants fuzz lint regrets bench docs fresh clean
 .NOTPARALLEL: # two pips in one environment get into each other's way
 .DELETE_ON_ERROR:
 
@@ -43,7 +49,7 @@ test-all: $(VENV)/.installed-test $(VENV)/.browser ## the same, with the tests m
 	$(PYTEST)
 
 mutants: $(VENV)/.installed-test $(VENV)/.browser ## break the code on purpose, in copies, and see whether a test fails (about 20 minutes)
-	$(BIN)/python tools/mutants.py --jobs $(WORKERS)
+	$(BIN)/python tools/mutants.py --jobs $(WORKERS) --only "$(MUTANTS)"
 
 lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff check .
@@ -60,11 +66,18 @@ regrets: $(VENV)/.installed ## find and prove again the worst cases that `robust
 bench: $(VENV)/.installed ## measure solvers and throughput against others, side by side
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/throughput.py
-	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/tables.py --rows $(ROWS)
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html."
+
+fresh: ## run every target, long ones shortened, in a clone of the last commit with an environment of its own; TARGETS="run docs" for some
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && unset PYTHONPATH VIRTUAL_ENV && \
+	git clone --quiet . "$$folder/robustpool" && \
+	for target in $(TARGETS); do \
+	    echo "== make $$target" && $(MAKE) --no-print-directory -C "$$folder/robustpool" $$target $(SHORT) || exit 1; \
+	done
 
 clean: ## remove what was built, but not the environment (that is: rm -r .venv)
 	rm -rf out build dist docs/_build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

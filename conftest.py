@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sybil.typing import Parser
 
 ROOT = Path(__file__).parent
-EXAMPLES = Path("src/robustpool/structures/examples")
+EXAMPLES = Path("src/robustpool/families/examples")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # not NUMBER: it would let 0.0226 stand for 0.02254
 EXECUTED = {"python", "console", "json"}
 NOT_EXECUTED = {"text", "sh", "bibtex"}

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from robustpool.aggregators.rows import FloatArray
     from robustpool.evaluation.panel import Panel
     from robustpool.evaluation.records import Comparison, RuleScore
     from robustpool.evaluation.scoring import Measured
+    from robustpool.typing import Floats
 
 Answers = dict[tuple[str, str], float]
 
@@ -64,7 +64,7 @@ def scored_forecasts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str
     """What `compare` scores while this lasts: for each rule and recalibration the forecast of each question."""
     scored: dict[tuple[str, str], dict[str, float]] = {}
 
-    def noting(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
+    def noting(name: str, recalibration: str, forecasts: Floats, panel: Panel) -> Measured:
         scored[name, recalibration] = dict(zip(panel.table.questions, forecasts.tolist(), strict=True))
         return measure(name, recalibration, forecasts, panel)
 

@@ -13,15 +13,15 @@ import numpy as np
 
 import robustpool as rp
 from robustpool.aggregators.grid import GridAggregator
-from robustpool.certificates.kinds import rule_of
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.certificates.certifiable import rule_of
+from robustpool.families.family_file import EXAMPLES
 from robustpool.verification.claims import claims
 from robustpool.verification.verify import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from robustpool.certificates.front_door import Progress
+    from robustpool.certificates.certify import Progress
 
 Place = tuple[Any, ...]
 

@@ -13,11 +13,12 @@ import pytest
 
 import reference
 import robustpool as rp
-from robustpool.game.best_response import best_responder
-from robustpool.game.finite_game import finite_game
-from robustpool.game.losses import get_loss
+from robustpool.execution import InProcess, using
+from robustpool.families.finite_game import FiniteNature, finite_game
+from robustpool.families.random_families import random_joints
+from robustpool.game.responders import best_responder
+from robustpool.losses import get_loss
 from robustpool.solvers.multiplicative_weights import MultiplicativeWeights
-from robustpool.structures.random_families import random_joints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +94,7 @@ def check_theory(seed: int, epsilon: float) -> None:
     )
     assert solution.stopped is rp.Stopped.THEORY
     assert solution.guarantee is not None
-    assert solution.guarantee["epsilon"] == epsilon
+    assert solution.guarantee.epsilon == epsilon
     assert solution.upper <= reference.value(list(joints), how=how) + epsilon + 1e-7
     assert solution.gap <= epsilon  # the derivation bounds the measured gap, not only the distance to the value
 
@@ -144,7 +145,7 @@ def test_averages_alone_keep_the_guarantee() -> None:
     game = finite_game(family, get_loss("square"), "additive", ())
     responder = best_responder(game.tables)
     solver = MultiplicativeWeights(epsilon=0.1)
-    for state in solver.iterate(game, responder):
+    for state in solver.iterate(FiniteNature(game, game.family)):
         if state.round == solver.theory_rounds(game):
             break
     upper = game.payoffs(state.table_sum / state.round).max()
@@ -160,7 +161,7 @@ def test_nature_maximises() -> None:
     responder, solver = best_responder(game.tables), MultiplicativeWeights()
     first = solver.start(game)
     later = first
-    for later in solver.iterate(game, responder):
+    for later in solver.iterate(FiniteNature(game, game.family)):
         if later.round == 50:
             break
     assert responder(later.masses).least - later.offset > responder(first.masses).least - first.offset + 0.01
@@ -172,7 +173,7 @@ def test_bounds_belong_to_what_is_returned() -> None:
     assert rp.regrets(solution.aggregator, family).max() == pytest.approx(solution.upper, abs=1e-14)
     game = finite_game(family, get_loss("square"), "additive", ())
     response = best_responder(game.tables)(game.masses(solution.mixture.weights))
-    expected = solution.mixture.weights @ rp.regrets(game.aggregator(response.table), family)
+    expected = solution.mixture.weights @ rp.regrets(FiniteNature(game, family).aggregator(response.table), family)
     assert expected == pytest.approx(solution.lower, abs=1e-14)
     assert solution.mixture.weights.sum() == pytest.approx(1, abs=1e-12)
     rng = np.random.default_rng(0)
@@ -187,7 +188,7 @@ def test_the_bounds_of_every_round_belong_to_its_mixture_and_its_table(seed: int
     game = finite_game(random_game(seed)[1], get_loss("square"), "additive", ())
     responder, before = best_responder(game.tables), MultiplicativeWeights().start(game)
     averages = 0
-    for state in islice(MultiplicativeWeights().iterate(game, responder), 60):
+    for state in islice(MultiplicativeWeights().iterate(FiniteNature(game, game.family)), 60):
         mixture = state.lower_weights
         assert state.lower == pytest.approx(responder(game.masses(mixture)).least - mixture @ game.offset, abs=1e-14)
         assert state.upper == pytest.approx(game.payoffs(state.upper_table).max(), abs=1e-14)
@@ -314,15 +315,14 @@ def test_ctrl_c_in_the_middle_of_a_round_keeps_the_last_whole_round(monkeypatch:
 
 
 def test_result_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustpool.game import finite_game as module
+    from robustpool.families import finite_game as module
 
     monkeypatch.setattr(module, "CHUNK_POINTS", 50)
     family = rp.random_family(400, rng=3)
     results: list[Any] = []
     for threads in (1, 3):
-        monkeypatch.setattr(module, "_POOL", [])
-        monkeypatch.setattr(module, "THREADS", threads)
-        results.append(algorithm_1(family, tolerance=1e-6))
+        with using(InProcess(threads)):
+            results.append(algorithm_1(family, tolerance=1e-6))
     assert len(finite_game(family, get_loss("square"), "additive", ()).chunks) == module.MOST_CHUNKS
     assert results[0].lower == results[1].lower
     np.testing.assert_array_equal(results[0].aggregator.forecasts, results[1].aggregator.forecasts)
@@ -333,14 +333,14 @@ def test_large_families_are_flat_arrays() -> None:
     tracemalloc.start()
     family = rp.random_family(200_000, resolution=12, rng=1)
     game = finite_game(family, get_loss("square"), "additive", ())
-    solver, responder = MultiplicativeWeights(), best_responder(game.tables)
-    state = next(solver.iterate(game, responder))
+    solver = MultiplicativeWeights()
+    state = next(solver.iterate(FiniteNature(game, game.family)))
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     points = len(family.profile)
     assert points > 700_000
     assert held / points <= 64
-    for state in solver.iterate(game, responder, state):  # noqa: B020
+    for state in solver.iterate(FiniteNature(game, family), state):  # noqa: B020
         if state.round == 60:
             break
     assert state.upper - state.lower < 0.01

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import robustpool as rp
 from robustpool.certificates.finite import finite_certificate
 from robustpool.cli.app import app
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.families.family_file import EXAMPLES
 from robustpool.verification.claims import NOUNS, claims
 from robustpool.verification.reading import LABEL
 from tampering import as_read, changed, refusal, sign, small

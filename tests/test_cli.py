@@ -20,7 +20,7 @@ import pytest
 from robustpool import aggregate, load_design
 from robustpool.cli import main
 from robustpool.errors import InputError, SolverError, UnsupportedError
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.families.family_file import EXAMPLES
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 WEATHER = str(EXAMPLES / "weather.json")
@@ -177,7 +177,7 @@ def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -
     assert "it was interrupted; what was reached is kept" in process.stdout.read()
     process.stdout.close()
     os.close(master)
-    assert load_design(tmp_path / "design.json").data["stopped"]["reason"] == "interrupted"
+    assert load_design(tmp_path / "design.json").stopped.reason == "interrupted"
     assert (tmp_path / "design.json.checkpoint.npz").exists()
 
 
@@ -258,6 +258,9 @@ BAD = [
     (["random-family", "--report", "gut"], "report must be one of posterior, higher-order, decision; it is 'gut'."),
     (["dessign"], "No such command 'dessign'"),
     (["rules", "--colour"], "No such option: --colour"),
+    (["aggregate", "0.7", "0.6", "--jsn"], "No such option: --jsn (Possible options: --json)"),
+    (["aggregate", "0.7", "--rul=mean", "0.6"], "No such option: --rul (Possible options: --rule)"),
+    (["aggregate", "f.csv", "--zzz", "3"], "No such option: --zzz"),
 ]
 
 
@@ -277,7 +280,7 @@ def test_each_kind_of_failure_has_its_status(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("robustpool.game.worst_case.worst_case", fail)
+    monkeypatch.setattr("robustpool.families.worst_case.worst_case", fail)
     monkeypatch.setattr(sys, "argv", ["robustpool", "worst-case", "mean"])
     with pytest.raises(SystemExit) as stop:
         main()
@@ -320,8 +323,23 @@ def test_help_has_an_example(command: str) -> None:
 
 
 def test_no_arguments_show_the_commands_and_the_version_is_said() -> None:
-    assert "design" in run().stdout
+    lines = run().stdout.splitlines()
+    commands = lines[lines.index("Commands:") + 1 :]
+    assert [line.split()[0] for line in commands][:2] == ["aggregate", "compare"]
+    assert all(line.endswith(".") and "..." not in line and len(line) < 80 for line in commands)
     assert run("--version").stdout.startswith("robustpool ")
+
+
+def test_the_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--install-completion" in run("--help").stdout
+    monkeypatch.setenv("_ROBUSTPOOL_COMPLETE", "complete_bash")
+    for words, last, completions in (
+        ("robustpool c", "1", "compare certify"),
+        ("robustpool rules --js", "2", "--json"),
+    ):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", last)
+        assert run().stdout.split() == completions.split()
 
 
 def test_a_small_sum_does_not_import_heavy_packages() -> None:
@@ -335,3 +353,18 @@ def test_a_small_sum_does_not_import_heavy_packages() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_work_that_sets_up_for_long_shows_a_sign_of_life(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from robustpool.cli import progress
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    with progress.progress_bar(patience=0.0):
+        time.sleep(0.3)
+    assert capfd.readouterr().err == "setting up\n"
+    with progress.progress_bar(patience=0.0) as tell:
+        tell("round 1", news=True)
+        time.sleep(0.3)
+    assert capfd.readouterr().err == "round 1\n"

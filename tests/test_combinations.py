@@ -12,9 +12,11 @@ import pytest
 
 import reference
 import robustpool as rp
-from robustpool.game.losses import get_loss
+from robustpool.families.random_families import random_joints
+from robustpool.game import feasible
 from robustpool.game.paradigms import payoff_terms
-from robustpool.structures.random_families import random_joints
+from robustpool.game.responders import best_responder
+from robustpool.losses import get_loss
 
 PARADIGMS = ("additive", "absolute", "ratio")
 LOSSES = ("square", "log")
@@ -69,6 +71,28 @@ def test_three_states(paradigm: str, loss: str, name: str) -> None:
         assert solution.lower - 1e-6 <= value <= solution.upper + 1e-6
 
 
+@pytest.mark.parametrize("lipschitz", [0.2, 0.4])
+def test_constraints_added_as_they_are_needed_lead_where_all_of_them_lead(
+    monkeypatch: pytest.MonkeyPatch, lipschitz: float
+) -> None:
+    family = rp.random_family(12, states=3, agents=3, resolution=8, rng=1)  # 61 profiles, all neighbours
+    few: Any = rp.solve(family, lipschitz=lipschitz, tolerance=1e-7)
+    forecasts, slack = (
+        few.aggregator.forecasts,
+        lipschitz * np.abs(family.reports[:, None] - family.reports).sum((2, 3)),
+    )
+    assert np.all(np.abs(forecasts[:, None] - forecasts).max(axis=2) <= slack + 1e-12)
+    masses = np.random.default_rng(0).random(forecasts.shape) * (np.arange(len(forecasts)) % 3 == 0)[:, None]
+    tables = family.nature(get_loss("square"), "additive", [rp.Lipschitz(lipschitz)], "grid").tables
+    assert tables.polyhedron.bonds > feasible.MANY * forecasts.size
+    response = best_responder(tables)(masses)
+    monkeypatch.setattr(feasible, "MANY", 10**9)
+    all_of_them = rp.solve(family, lipschitz=lipschitz, tolerance=1e-7)
+    assert few.lower <= all_of_them.upper + 1e-12 <= few.upper + 1e-7
+    assert response.least == pytest.approx(best_responder(tables)(masses).cost, abs=1e-6)
+    assert response.least <= response.cost
+
+
 @pytest.mark.parametrize("paradigm", PARADIGMS)
 def test_a_custom_loss_that_is_the_square_loss_has_its_value(paradigm: str) -> None:
     family = rp.FiniteFamily.from_joints(joints(2))
@@ -77,8 +101,7 @@ def test_a_custom_loss_that_is_the_square_loss_has_its_value(paradigm: str) -> N
     square = rp.solve(family, paradigm=paradigm, tolerance=TOLERANCE)
     assert max(custom.lower, square.lower) <= min(custom.upper, square.upper) + 1e-7
     assert (
-        custom.settings["arithmetic"]
-        == "float64, the convex solver's value less 1e-8; omniscient losses to its accuracy"
+        custom.settings.arithmetic == "float64, the convex solver's value less 1e-8; omniscient losses to its accuracy"
     )
 
 
@@ -129,9 +152,28 @@ def test_more_structures_never_lower_the_value() -> None:
 
 def test_monotone_needs_two_states() -> None:
     with pytest.raises(
-        rp.UnsupportedError, match=r"^monotone needs two states: reports over more states have no order\.$"
+        rp.UnsupportedError,
+        match=r"^monotone needs two states, or the state to order by, such as Monotone\(state=0\): ",
     ):
         rp.solve(rp.FiniteFamily.from_joints(joints(3)), restrictions=[rp.Monotone()])
+    with pytest.raises(rp.InputError, match=r"^state must be a whole number, at least 0 and at most 2; it is 3\.$"):
+        rp.solve(rp.FiniteFamily.from_joints(joints(3)), restrictions=[rp.Monotone(state=3)])
+    family = rp.FiniteFamily.from_joints(joints(3), report="higher-order")
+    with pytest.raises(rp.UnsupportedError, match=r"posteriors or decisions; they are higher-order\.$"):
+        rp.solve(family, restrictions=[rp.Monotone(state=0)])
+
+
+@pytest.mark.parametrize("state", range(3))
+def test_monotone_in_one_of_three_states(state: int) -> None:
+    family = rp.FiniteFamily.from_joints(joints(3))
+    free = rp.solve(family, tolerance=TOLERANCE)
+    solution: Any = rp.solve(family, restrictions=rp.Monotone(state=state), tolerance=TOLERANCE)
+    assert solution.gap <= TOLERANCE
+    assert solution.upper >= free.lower
+    for x, f in zip(solution.aggregator.reports, solution.aggregator.forecasts, strict=True):
+        for z, g in zip(solution.aggregator.reports, solution.aggregator.forecasts, strict=True):
+            if (z[:, state] >= x[:, state]).all() and (np.delete(z - x, state, axis=1) <= 0).all():
+                assert f[state] <= g[state] + 1e-8
 
 
 def test_a_loss_that_is_not_convex() -> None:

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 import robustpool.evaluation.comparison as comparing
 from robustpool.cli import main
 from robustpool.cli.app import app
-from robustpool.cli.comparison import as_data, as_lines, naming_file
 from robustpool.cli.progress import share_bar
 from robustpool.errors import InputError
-from robustpool.report import render
-from robustpool.report.comparison_page import comparison_page
 from robustpool.tables.reading import read_forecasts
+from robustpool.views import render
+from robustpool.views.comparison import as_data, as_lines, naming_file
+from robustpool.views.comparison_page import comparison_page
 from test_compare_report import comparison
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import robustpool as rp
 from forecasters import of, said
-from robustpool.cli.comparison import as_data, as_lines
 from robustpool.errors import InputError
 from robustpool.evaluation import option_scores
 from robustpool.evaluation.calibration import slope_alone
@@ -20,13 +19,14 @@ from robustpool.evaluation.options import one_against_rest, raised
 from robustpool.evaluation.recalibration import recalibrate
 from robustpool.evaluation.records import Comparison, Verdict
 from robustpool.evaluation.temperature import best_power
-from robustpool.report.comparison_page import write_comparison
 from robustpool.tables.records import ForecastTable
+from robustpool.views.comparison import as_data, as_lines
+from robustpool.views.comparison_page import write_comparison
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from robustpool.aggregators.rows import FloatArray
+    from robustpool.typing import Floats
 
 NAMES = ("home", "draw", "away", "abandoned")
 
@@ -43,7 +43,7 @@ def matches(
     return table_of(p / p.sum(axis=2, keepdims=True), y, [NAMES[:options]] * questions)
 
 
-def table_of(reports: FloatArray, outcomes: Any, options: Any, **more: Any) -> ForecastTable:
+def table_of(reports: Floats, outcomes: Any, options: Any, **more: Any) -> ForecastTable:
     questions, agents, _ = reports.shape
     return ForecastTable(
         [f"q{q}" for q in range(questions)],

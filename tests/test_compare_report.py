@@ -23,10 +23,10 @@ from robustpool.evaluation.records import (
     RuleScore,
     Verdict,
 )
-from robustpool.report import Page, Picture, Table, comparison_pictures, render
-from robustpool.report.comparison_page import comparison_page, write_comparison
-from robustpool.report.comparison_pictures import differences, surface
 from robustpool.tables.records import ForecastTable
+from robustpool.views import Page, Picture, Table, comparison_pictures, render
+from robustpool.views.comparison_page import comparison_page, write_comparison
+from robustpool.views.comparison_pictures import differences, surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

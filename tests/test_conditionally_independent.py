@@ -15,10 +15,10 @@ from scipy.spatial import cKDTree
 import reference
 import robustpool as rp
 from robustpool.aggregators.grid import COMPILED_FROM
-from robustpool.game.best_response import best_responder
-from robustpool.game.finite_game import finite_game
-from robustpool.game.losses import get_loss
-from robustpool.game.nature import best_response, best_response_any_prior
+from robustpool.families.finite_game import finite_game
+from robustpool.families.grid_oracle import worst_any_prior, worst_by_prior
+from robustpool.game.responders import best_responder
+from robustpool.losses import get_loss
 from robustpool.structures.binary_structure import omniscient_posterior
 
 
@@ -178,7 +178,7 @@ def test_nature_agrees_with_brute_force(N: int) -> None:
         for f in (rng.random((N + 1, N + 1)), (x[:, None] + x) / 2, rng.integers(0, 2, (N + 1, N + 1)).astype(float)):
             every = enumerated_regrets(N, max(M, 2), f)
             priors = np.arange(1, max(M, 2)) / max(M, 2)
-            response = best_response(x, f, priors)
+            response = worst_by_prior(x, f, priors)
             for prior, value in zip(priors, response.values, strict=True):
                 assert value == pytest.approx(max(v for mu, v in every if mu == pytest.approx(prior)), abs=1e-13)
             structure = response.structure()
@@ -193,7 +193,7 @@ def test_nature_under_the_log_loss_agrees_with_brute_force() -> None:
     enumerated = family.enumerate(pruned=False)
     values = rp.regrets(rp.TableAggregator(enumerated.flat.reports, f.ravel()), enumerated.flat, loss="log")
     inner = (enumerated.priors > 0) & (enumerated.priors < 10)
-    response = best_response(family.report_grid, f, family.prior_grid[1:-1], loss="log")
+    response = worst_by_prior(family.report_grid, f, family.prior_grid[1:-1], loss="log")
     assert response.value == pytest.approx(values[inner].max(), abs=1e-12)
 
 
@@ -217,7 +217,7 @@ def test_more_than_two_signals_do_not_help_nature(seed: int) -> None:
     c = np.outer(x, x) / mu + np.outer(1 - x, 1 - x) / (1 - mu)
     g = np.divide(np.outer(x, x) / mu, c, out=np.zeros_like(c), where=c > 0)
     many = marginals[0] @ (c * (f - g) ** 2) @ marginals[1]
-    assert many <= best_response(x, f, np.array([mu])).value + 1e-13
+    assert many <= worst_by_prior(x, f, np.array([mu])).value + 1e-13
 
 
 def test_continuous_priors_beat_every_grid_of_priors() -> None:
@@ -226,8 +226,8 @@ def test_continuous_priors_beat_every_grid_of_priors() -> None:
     pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
     between = [rp.get_rule(name)(pairs).reshape(9, 9) for name in ("product", "extremized-odds")]  # the coarse priors
     for f in ((x[:, None] + x) / 2, rng.random((9, 9)), *between):
-        free = best_response_any_prior(x, f)
-        dense = best_response(x, f, np.arange(1, 20_000) / 20_000)
+        free = worst_any_prior(x, f)
+        dense = worst_by_prior(x, f, np.arange(1, 20_000) / 20_000)
         assert free.value >= dense.value - 1e-12
         assert free.value <= dense.value + 1e-3
 

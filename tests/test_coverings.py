@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustpool.errors import InputError, SolverError
-from robustpool.structures import coverings
 from robustpool.structures.binary_structure import BinaryStructure
-from robustpool.structures.coverings import nearest_on_grid, nearest_on_grid_discrete
-from robustpool.structures.distances import Structure, earth_mover, total_variation
 from robustpool.structures.information_structure import InformationStructure
+from robustpool.theory import coverings
+from robustpool.theory.coverings import nearest_on_grid, nearest_on_grid_discrete
+from robustpool.theory.distances import Structure, earth_mover, total_variation
 from test_binary_structure import TINY, priors, structures
 
 SLACK = 1e-8  # of the linear programme

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import robustpool as rp
-from robustpool.aggregators.design import as_aggregator
 from robustpool.certificates import cover as maker
+from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.certificates.dual import best_slopes
-from robustpool.certificates.kinds import describe, problem_of
+from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.verification.cover import all_ranges, check_upper, halved_ranges
 from robustpool.verification.dual import needed, whole
 from robustpool.verification.forecasts import Grid, read_aggregator

@@ -10,13 +10,13 @@ import pytest
 
 import reference
 import robustpool as rp
-from robustpool.game.best_response import best_responder
-from robustpool.game.losses import get_loss
-from robustpool.solvers.canonical import canonical_table
+from robustpool.families.canonical import canonical_table
+from robustpool.families.independent_nature import independent_nature
+from robustpool.game.master_programme import MasterProgramme
+from robustpool.game.responders import best_responder
+from robustpool.losses import get_loss
 from robustpool.solvers.cutting_planes import CuttingPlanes
-from robustpool.solvers.master_programme import MasterProgramme
 from robustpool.solvers.multigrid import with_head_start
-from robustpool.solvers.natures import independent_nature
 from test_algorithm_1 import random_game
 
 if TYPE_CHECKING:
@@ -57,10 +57,9 @@ def test_bounds_belong_to_what_is_returned() -> None:
 def test_the_bounds_of_every_round_belong_to_its_mixture_and_its_table() -> None:
     family = rp.ConditionallyIndependent(2, 12, 100, (0.2, 0.5))
     nature = independent_nature(family, get_loss("square"), "additive", ())
-    responder = best_responder(nature.tables)
     lower, upper = -np.inf, np.inf
-    for state in islice(CuttingPlanes().iterate(nature, responder), 10):
-        least = nature.least(nature.cuts(state.lower_label), state.lower_weights, responder)
+    for state in islice(CuttingPlanes().iterate(nature), 10):
+        least = nature.least(nature.cuts(state.lower_label), state.lower_weights)
         assert state.lower == pytest.approx(least, abs=1e-9)
         assert state.upper == nature.answer(state.centre)[0]
         assert lower <= state.lower <= state.upper + 1e-12 <= upper + 1e-12
@@ -146,9 +145,9 @@ def test_rare_events(prior_range: tuple[float, float]) -> None:
 
 
 def test_a_search_that_finds_more_at_the_end_is_not_called_converged(monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustpool.solvers.contests import Contest
+    from robustpool.families.continuous_nature import ContinuousNature
 
-    monkeypatch.setattr(Contest, "worst_payoff", lambda *_: 0.03)
+    monkeypatch.setattr(ContinuousNature, "settled", lambda _, table, *__: (table, 0.03))
     solution = rp.solve(rp.ConditionallyIndependent(2, 4, None), nature="continuous", tolerance=1e-3)
     assert solution.stopped is rp.Stopped.SEARCH
     assert solution.upper == 0.03
@@ -305,8 +304,8 @@ def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cu
     plain: Any = rp.solve(family, tolerance=1e-5)
     smooth: Any = rp.solve(family, tolerance=1e-5, canonical="smooth")
     near: Any = rp.solve(family, tolerance=1e-5, canonical="mean")
-    assert smooth.settings["canonical"] == "smooth"
-    assert smooth.settings["canonical_applied"]
+    assert smooth.settings.canonical == "smooth"
+    assert smooth.settings.canonical_applied
     assert max(smooth.gap, near.gap) <= 1e-5
     assert rp.worst_case(smooth.aggregator, family).regret == pytest.approx(smooth.upper, abs=1e-15)
     assert rough(smooth.aggregator.values) < rough(plain.aggregator.values)
@@ -335,7 +334,7 @@ def test_a_canonical_table_leaves_the_solver_half_of_the_tolerance() -> None:
     assert len(within) >= 2
     for gap in within:
         solution = rp.solve(family, tolerance=1.001 * gap, canonical="smooth")
-        assert solution.settings["canonical_applied"]
+        assert solution.settings.canonical_applied
         assert solution.gap <= 1.001 * gap
 
 
@@ -345,12 +344,12 @@ def rough(values: Any) -> float:
 
 
 def test_a_canonical_table_that_cannot_be_had_leaves_the_best_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustpool.solvers import front_door
+    from robustpool.families import independent_nature as module
 
-    monkeypatch.setattr(front_door, "canonical_table", lambda *_: None)
+    monkeypatch.setattr(module, "canonical_table", lambda *_: None)
     solution = rp.solve(rp.ConditionallyIndependent(2, 6, 24), canonical="smooth", tolerance=1e-6)
     assert solution.gap <= 1e-6
-    assert solution.settings["canonical_applied"] is False
+    assert solution.settings.canonical_applied is False
 
 
 def test_what_a_canonical_table_is_not_for() -> None:
@@ -367,7 +366,8 @@ def test_what_a_canonical_table_is_not_for() -> None:
 def test_a_coarse_grid_starts_a_fine_one() -> None:
     """Its table and its structures are on the fine grid too, so that fewer rounds are left to do."""
     family, options = rp.ConditionallyIndependent(2, 40, 200), (get_loss("square"), "additive", ())
-    with_start, without = with_head_start(family, *options), independent_nature(family, *options)
+    without = independent_nature(family, *options)
+    with_start: Any = with_head_start(without)
     assert len(with_start.labels) > 0
     values = [nature.answer(nature.first_table())[0] for nature in (with_start, without)]
     assert values[0] < values[1]

@@ -22,7 +22,7 @@ from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning
 
 if TYPE_CHECKING:
-    from robustpool.aggregators.rows import FloatArray
+    from robustpool.typing import Floats
 
 RULES = sorted(DISTRIBUTION_RULES)
 NAN = float("nan")
@@ -31,7 +31,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 
 @st.composite
-def panels(draw: Any, options: st.SearchStrategy[int] = SOME_OPTIONS, certain: bool = False) -> FloatArray:
+def panels(draw: Any, options: st.SearchStrategy[int] = SOME_OPTIONS, certain: bool = False) -> Floats:
     """Reports of some agents on some questions, as distributions; with ``certain`` options may be ruled out."""
     shape = draw(st.tuples(st.integers(1, 4), st.integers(1, 5), options))
     lowest = 0.0 if certain else 1e-12
@@ -41,11 +41,11 @@ def panels(draw: Any, options: st.SearchStrategy[int] = SOME_OPTIONS, certain: b
     return np.asarray(masses / totals)
 
 
-def binary(reports: FloatArray, rule: str, **settings: Any) -> FloatArray:
+def binary(reports: Floats, rule: str, **settings: Any) -> Floats:
     return np.asarray(rp.aggregate(reports[:, :, 1], rule, **settings))
 
 
-def pooled(reports: FloatArray, rule: str, clip: float = 0.0, weights: Any = None) -> FloatArray:
+def pooled(reports: Floats, rule: str, clip: float = 0.0, weights: Any = None) -> Floats:
     return combine_distributions(reports, rule, clip, weights).forecasts
 
 
@@ -54,7 +54,7 @@ def pooled(reports: FloatArray, rule: str, clip: float = 0.0, weights: Any = Non
 
 @every_rule
 @given(panels(certain=True), st.sampled_from([0.0, 0.01, 0.2]))
-def test_forecasts_are_distributions(rule: str, reports: FloatArray, clip: float) -> None:
+def test_forecasts_are_distributions(rule: str, reports: Floats, clip: float) -> None:
     forecasts = pooled(reports, rule, clip)
     assert (forecasts >= 0).all()
     np.testing.assert_allclose(forecasts.sum(axis=1), 1, rtol=1e-12)
@@ -63,7 +63,7 @@ def test_forecasts_are_distributions(rule: str, reports: FloatArray, clip: float
 @every_rule
 @given(panels(), st.randoms(use_true_random=False))
 def test_permuting_options_permutes_forecasts_and_permuting_agents_changes_nothing(
-    rule: str, reports: FloatArray, random: Any
+    rule: str, reports: Floats, random: Any
 ) -> None:
     agents, options = (list(range(size)) for size in reports.shape[1:])
     random.shuffle(agents)
@@ -75,13 +75,13 @@ def test_permuting_options_permutes_forecasts_and_permuting_agents_changes_nothi
 
 @pytest.mark.parametrize("rule", ["mean", "geometric-odds"])
 @given(panels(certain=True), st.integers(1, 6))
-def test_the_unanimous_are_believed(rule: str, reports: FloatArray, agents: int) -> None:
+def test_the_unanimous_are_believed(rule: str, reports: Floats, agents: int) -> None:
     same = np.repeat(reports[:, :1], agents, axis=1)
     np.testing.assert_allclose(pooled(same, rule), same[:, 0], atol=1e-12)
 
 
 @given(panels())
-def test_robust_pushes_the_likeliest_option_out_and_keeps_the_order(reports: FloatArray) -> None:
+def test_robust_pushes_the_likeliest_option_out_and_keeps_the_order(reports: Floats) -> None:
     assume(reports.shape[1] > 1)
     plain, pushed = pooled(reports, "geometric-odds"), pooled(reports, "robust")
     assert (pushed.max(axis=1) >= plain.max(axis=1) - 1e-12).all()
@@ -90,7 +90,7 @@ def test_robust_pushes_the_likeliest_option_out_and_keeps_the_order(reports: Flo
 
 @every_rule
 @given(panels(), st.data())
-def test_whole_weights_are_copies(rule: str, reports: FloatArray, data: Any) -> None:
+def test_whole_weights_are_copies(rule: str, reports: Floats, data: Any) -> None:
     weights = data.draw(arrays(np.int64, reports.shape[1], elements=st.integers(0, 3)))
     assume(weights.sum() > 1)
     copies = np.repeat(reports, weights, axis=1)
@@ -101,7 +101,7 @@ def test_whole_weights_are_copies(rule: str, reports: FloatArray, data: Any) -> 
 
 @every_rule
 @given(panels(certain=True))
-def test_a_single_answer_is_kept(rule: str, reports: FloatArray) -> None:
+def test_a_single_answer_is_kept(rule: str, reports: Floats) -> None:
     rest = np.full_like(reports, np.nan)
     rest[:, 0] = reports[:, 0]
     np.testing.assert_array_equal(pooled(rest, rule), reports[:, 0])
@@ -109,7 +109,7 @@ def test_a_single_answer_is_kept(rule: str, reports: FloatArray) -> None:
 
 @every_rule
 @given(panels())
-def test_who_did_not_answer_or_has_no_weight_is_left_out(rule: str, reports: FloatArray) -> None:
+def test_who_did_not_answer_or_has_no_weight_is_left_out(rule: str, reports: Floats) -> None:
     absent = np.concatenate([reports, np.full_like(reports[:, :1], np.nan)], axis=1)
     np.testing.assert_array_equal(pooled(absent, rule), pooled(reports, rule))
     silent = np.concatenate([reports, np.roll(reports[:, :1], 1, axis=2)], axis=1)
@@ -123,7 +123,7 @@ def test_who_did_not_answer_or_has_no_weight_is_left_out(rule: str, reports: Flo
 
 @every_rule
 @given(panels(st.just(2), certain=True), st.sampled_from([0.0, 0.01, 0.3]), st.booleans())
-def test_for_two_options_each_is_the_binary_rule(rule: str, reports: FloatArray, clip: float, weighted: bool) -> None:
+def test_for_two_options_each_is_the_binary_rule(rule: str, reports: Floats, clip: float, weighted: bool) -> None:
     reports[:, :, 0] = 1 - reports[:, :, 1]
     weights = np.linspace(1, 2, reports.shape[1]) if weighted else None
     at_odds = (reports == 0).any(axis=1).all(axis=1)
@@ -152,7 +152,7 @@ def test_robust_is_the_formula_of_the_issue() -> None:
 
 @given(panels(certain=True), st.floats(0.001, 0.49))
 def test_the_clipping_gives_each_option_its_least_share_and_keeps_the_others_ratios(
-    reports: FloatArray, clip: float
+    reports: Floats, clip: float
 ) -> None:
     share = least_share(clip, reports.shape[2])
     inner, touched = clipped(reports, clip)
@@ -290,6 +290,6 @@ def test_designs_and_functions_say_so_too() -> None:
 
 @settings(max_examples=20)
 @given(panels())
-def test_weights_of_another_shape_are_refused(reports: FloatArray) -> None:
+def test_weights_of_another_shape_are_refused(reports: Floats) -> None:
     with pytest.raises(InputError, match=r"^weights must have the shape"):
         rp.aggregate(reports, "mean", weights=np.ones(reports.shape[1] + 1))

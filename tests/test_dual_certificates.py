@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from robustpool.certificates.front_door import Progress
+    from robustpool.certificates.certify import Progress
 
     Floats = NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from robustpool.verification import dual, tails
 from robustpool.verification.boxes import Boxes
 from robustpool.verification.dual import Density, Reports, needed
 from robustpool.verification.forecasts import PriorEstimate, read_aggregator
+from robustpool.verification.functions_of_the_mean import GeometricMean
 from robustpool.verification.intervals import Interval
-from robustpool.verification.mean_forecasts import GeometricMean
 from robustpool.verification.mixtures import Structure, expected_regret
 from robustpool.verification.reading import Budget
 from robustpool.verification.tails import constants_hold, tail_bound

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, check_estimator
 
 import robustpool as rp
-from robustpool.aggregators.design import as_aggregator
+from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.errors import InputError
 from robustpool.estimator import RobustPool, RobustVotingClassifier
 from robustpool.forecasts import ContradictionWarning, aggregate
@@ -253,8 +253,8 @@ def test_without_scikit_learn_one_sentence_says_what_to_install(name: str) -> No
     run = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False, env=os.environ)
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1] == (
-        "ImportError: RobustPool and RobustVotingClassifier need scikit-learn 1.6 or later; "
-        "pip install 'robustpool[sklearn]'."
+        "robustpool.errors.MissingExtraError: an estimator needs the package of the extra "
+        '"sklearn" (scikit-learn); install robustpool[sklearn].'
     )
 
 

@@ -31,7 +31,7 @@ from robustpool.certificates.mixtures import (
     value_bound,
     value_claim,
 )
-from robustpool.structures.random_families import random_joints
+from robustpool.families.random_families import random_joints
 from robustpool.verification import finite, verify
 from robustpool.verification.forecasts import read_aggregator
 from robustpool.verification.mixtures import expected_regret, masses
@@ -46,7 +46,7 @@ HALF = Fraction(1, 2)
 LB = {2: 0.02254248593, 3: 0.044477003, 4: 0.059023877, 5: 0.069044315}
 """Shared THEORY.md, section 2; rounded there to nine places."""
 
-WEATHER = Path(__file__).parent.parent / "src/robustpool/structures/examples/weather-unknown.json"
+WEATHER = Path(__file__).parent.parent / "src/robustpool/families/examples/weather-unknown.json"
 
 
 def independent(agents: int = 2, prior_range: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def of_solution(solution: rp.Solution) -> tuple[Mixture, rp.ConditionallyIndepen
     family, mixture = solution.family, solution.mixture
     assert isinstance(family, rp.ConditionallyIndependent)
     used = np.flatnonzero(mixture.weights)
-    priors, reports = mixture.structures.parameters(used)  # type: ignore[union-attr]
+    priors, reports = mixture.structures.parameters(used)  # type: ignore[attr-defined]
     made = rational_mixture(
         mixture.weights[used],
         priors,

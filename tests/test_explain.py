@@ -11,7 +11,7 @@ import sys
 import sysconfig
 from dataclasses import FrozenInstanceError, asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,19 +20,23 @@ from hypothesis import strategies as st
 
 import robustpool as rp
 from robustpool import ContradictionWarning, InputError, aggregate, get_rule, load_design, load_family, regret
-from robustpool.aggregators.rules import RULES, WORST_CASES
-from robustpool.artefact import save_design
-from robustpool.cli import explain as edge
-from robustpool.cli.terminal import terminal_width
-from robustpool.explanation import Explanation, explain
-from robustpool.explanation.front_door import PRIORS
+from robustpool.aggregators.rules import RULES
+from robustpool.aggregators.worst_cases import WORST_CASES
+from robustpool.designs.design import agents_of
+from robustpool.designs.design_file import save_design
+from robustpool.explanation.explain import PRIORS, explain
 from robustpool.explanation.sentences import NO_PROMISE
-from robustpool.solvers.front_door import solve
-from robustpool.structures.conditionally_independent import ConditionallyIndependent
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.families.conditionally_independent import ConditionallyIndependent
+from robustpool.families.family_file import EXAMPLES
+from robustpool.families.random_families import random_family
+from robustpool.solvers.solve import solve
 from robustpool.structures.information_structure import InformationStructure
-from robustpool.structures.random_families import random_family
+from robustpool.views import explanation as edge
+from robustpool.views.terminal import terminal_width
 from robustpool.wording import percent, shown
+
+if TYPE_CHECKING:
+    from robustpool.explanation.records import Explanation
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 INNER = st.floats(1e-6, 1 - 1e-6)
@@ -496,10 +500,9 @@ def test_a_continuous_design_shows_the_worst_that_was_found(tmp_path: Path) -> N
     (found,) = re.findall(r"at least (0\.\d{6}), found$", marked)
     assert design.upper - 1e-6 < float(found) <= design.upper
     assert "robustpool certify" in cost(why)  # what was found is no promise
-    family = {**design.data["family"], "prior_range": [0.25, 1.0]}
-    ranged = replace(design, data={**design.data, "family": family})
+    ranged = replace(design, family=ConditionallyIndependent(2, 4, None, (0.25, 1.0)))
     assert explain([0.7, 0.6], ranged).rules[0].regret is None
-    judged = replace(design, data={**design.data, "settings": {**design.data["settings"], "loss": "log"}})
+    judged = replace(design, settings=replace(design.settings, loss="log"))
     assert explain([0.7, 0.6], judged).rules[0].regret is None
 
 
@@ -547,7 +550,7 @@ def test_designs_are_certifiable_where_certify_has_a_proof(tmp_path: Path) -> No
             assert not design.certifiable, name
         else:
             assert design.certifiable, name
-        reports = [0.7, 0.6, 0.8][: design.data["family"]["agents"]]
+        reports = [0.7, 0.6, 0.8][: agents_of(design)]
         assert ("certify" in cost(explain(reports, design))) == design.certifiable
 
 

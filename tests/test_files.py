@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 import robustpool as rp
-from robustpool.aggregators.design import content_hash
 from robustpool.cli.app import app
+from robustpool.designs.design_file import content_hash, design_to_json
+from robustpool.families.family_file import EXAMPLES, family_from_json
+from robustpool.families.random_families import random_joints
 from robustpool.files import write_whole
-from robustpool.structures.family_file import EXAMPLES, family_from_json
-from robustpool.structures.random_families import random_joints
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-SCHEMA = json.loads((files("robustpool") / "structures" / "family.schema.json").read_text())
+SCHEMA = json.loads((files("robustpool") / "families" / "family.schema.json").read_text())
 GOOD: dict[str, Any] = {
     "format": "robustpool-family/1",
     "states": ["dry", "rain"],
@@ -155,8 +157,8 @@ def test_designs_come_back_as_they_were(tmp_path: Path) -> None:
         profiles = solution.family.profiles
         np.testing.assert_array_equal(design(profiles), solution.aggregator(profiles))
         assert (design.lower, design.upper) == (solution.lower, solution.upper)
-        assert design.data["bounds"]["proved"] is False
-        assert sum(design.data["mixture"]["weight"]) == pytest.approx(1)
+        assert design.bounds.proved is False
+        assert sum(design.mixture.weight) == pytest.approx(1)
     assert [p.name for p in file.parent.iterdir()] == ["design.json"]
 
 
@@ -176,6 +178,77 @@ def test_a_design_that_was_changed_is_refused(tmp_path: Path) -> None:
         rp.load_design(file)
     with pytest.raises(rp.InputError, match=r"the design file .* does not exist"):
         rp.load_design(tmp_path / "none.json")
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where a value stands in a tree of objects and lists: every key, and the first item of each list."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield (*at, key)
+        yield from places(part, (*at, key))
+
+
+def with_another(data: Any, place: tuple[Any, ...], *value: Any) -> Any:
+    """A copy of a tree with another value at a place, or with nothing there."""
+    (first, *rest), copy = place, data.copy()
+    if rest:
+        copy[first] = with_another(data[first], tuple(rest), *value)
+    elif value:
+        (copy[first],) = value
+    else:
+        del copy[first]
+    return copy
+
+
+def test_a_design_for_a_family_of_another_kind_answers(tmp_path: Path) -> None:
+    file = tmp_path / "design.json"
+    rp.save_design(rp.solve(rp.random_family(5, rng=1)), file)
+    data = json.loads(file.read_text())
+    del data["hash"]
+    data["family"] = {"kind": "neighbours", "radius": 0.1}
+    file.write_text(json.dumps({**data, "hash": content_hash(data)}))
+    design = rp.load_design(file)
+    assert design.made_for == "a family of the kind neighbours"
+    assert not design.certifiable
+    assert design(data["aggregator"]["reports"]).tolist() == data["aggregator"]["forecasts"]
+    assert json.loads(json.dumps(design_to_json(design)))["family"] == data["family"]
+
+
+@pytest.mark.parametrize("kind", ["finite", "independent"])
+def test_a_design_that_is_not_whole_is_refused_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "design.json"
+    family = (
+        rp.load_family(EXAMPLES / "weather-unknown.json") if kind == "finite" else rp.ConditionallyIndependent(2, 2, 4)
+    )
+    rp.save_design(rp.solve(family, epsilon=0.5) if kind == "finite" else rp.solve(family), file)
+    data = json.loads(file.read_text())
+    del data["hash"]
+    later = {
+        "nature",
+        "canonical",
+        "canonical_applied",
+        "upper_is",
+        "exchanged",
+        "prior_range",
+        "interpolation",
+        "guarantee",
+    }
+    values: list[tuple[Any, ...]] = [(), (None,), ("x",), (-1,), (10**400,), ([],), ({},), (True,)]
+    sentences = []
+    for place in places(data):
+        for value in values:
+            changed = with_another(data, place, *value)
+            file.write_text(json.dumps({**changed, "hash": content_hash(changed)}))
+            try:
+                design = rp.load_design(file)
+            except rp.InputError as error:
+                sentences.append(str(error))
+            else:
+                assert value or place[-1] in later or isinstance(place[-1], int), place
+                design._repr_html_()
+                rp.explain([0.5, 0.5], design)
+    assert len(sentences) > 300
+    assert [text for text in sentences if not re.fullmatch(r"'.*' is not a (whole )?design: [^\n]+\.", text)] == []
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robustpool as rp
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.families.family_file import EXAMPLES
 from robustpool.verification import finite
 from robustpool.verification.dual import Slopes, proved, whole
 from robustpool.verification.forecasts import Grid, table_hash

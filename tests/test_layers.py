@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 GROUPS = (
-    "referee | errors __version__ | checks numerics files html wording verification | structures aggregators | game planning | solvers certificates | artefact forecasts tables explanation"
-    " | estimator evaluation | plots | report | reproduction | web cli | __main__ __init__"
+    "referee | errors __version__ | typing checks conic execution numerics files html wording verification | structures losses aggregators"
+    " | game | families designs | theory solvers certificates | forecasts tables explanation | estimator evaluation"
+    " | plots | views | reproduction | cli | __main__ __init__"
 )
 LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}
 APART = {("certificates", "solvers"), ("solvers", "certificates")}
@@ -50,7 +51,7 @@ def test_imports_point_left(path: str) -> None:
     ("path", "source", "complaint"),
     [
         ("game/regret.py", "from ..structures.family import FiniteFamily", []),
-        ("game/regret.py", "from . import losses\nfrom .mixture import Mixture", []),
+        ("game/regret.py", "from . import losses\nfrom .nature import Mixture", []),
         ("structures/family.py", "from ..game.regret import regret", ["structures may not import game"]),
         ("structures/family.py", "def f():\n    from robustpool import game", ["structures may not import game"]),
         ("certificates/lower.py", "import robustpool.solvers.weights", ["certificates may not import solvers"]),

@@ -15,7 +15,7 @@ import pytest
 from flint import arb
 
 import robustpool as rp
-from robustpool.verification import dual, mean_forecasts, tails
+from robustpool.verification import dual, functions_of_the_mean, tails
 from robustpool.verification.balls import precision
 from robustpool.verification.boxes import Boxes
 from robustpool.verification.intervals import Interval
@@ -43,7 +43,7 @@ MEANS = [*NEAR_0, 0.03, 0.2, 0.37, *NEAR_HALF]
 def rule_of(kind: str, a: Any = None) -> Any:
     """A rule as a certificate gives it."""
     data = {"kind": kind} if a is None else {"kind": kind, "a": a}
-    return mean_forecasts.read_mean_forecast(read(data, mean_forecasts.MEAN_SCHEMAS[kind], "aggregator"))
+    return functions_of_the_mean.read_mean_forecast(read(data, functions_of_the_mean.MEAN_SCHEMAS[kind], "aggregator"))
 
 
 def ball(x: Fraction) -> arb:
@@ -76,7 +76,7 @@ def test_the_smaller_part_is_enclosed_by_few_ulps() -> None:
     rng = np.random.default_rng(0)
     ends = [0.0, 1.0, 0.5, 2.0**-1074, 1e-300, 2.0**-60, 1 - 2.0**-53, 0.5 + 2.0**-53, 0.5 - 2.0**-54, 1 / 3, 2 / 3]
     x1, x2 = (z.ravel() for z in np.meshgrid(ends, [*ends, *rng.random(300)]))
-    m = mean_forecasts.smaller(Interval(x1), Interval(x2))
+    m = functions_of_the_mean.smaller(Interval(x1), Interval(x2))
     for z1, z2, lo, hi in zip(x1.tolist(), x2.tolist(), m.lo.tolist(), m.hi.tolist(), strict=True):
         p = (Fraction(z1) + Fraction(z2)) / 2
         exact = min(p, 1 - p)
@@ -88,11 +88,11 @@ def test_the_smaller_part_on_boxes() -> None:
     """Also where p = 1/2 is at an end, or hidden by rounding."""
     y1 = Interval([0.1, 0.1, 0.6, 0.25, 0.5], [0.2, 0.6, 0.7, 0.5, 0.75])
     y2 = Interval([0.3, 0.3, 0.8, 0.25, 0.5], [0.4, 0.8, 1.0, 0.5, 0.75])
-    m = mean_forecasts.smaller(y1, y2)
+    m = functions_of_the_mean.smaller(y1, y2)
     assert m.lo == pytest.approx([0.2, 0.2, 0.15, 0.25, 0.25], rel=1e-15)
     assert m.hi == pytest.approx([0.3, 0.5, 0.3, 0.5, 0.5], rel=1e-15)
     assert (m.hi[[1, 3, 4]] == 0.5).all()
-    hidden = mean_forecasts.smaller(Interval(0.25, 0.5), Interval(0.25, 0.5 - 2**-54))
+    hidden = functions_of_the_mean.smaller(Interval(0.25, 0.5), Interval(0.25, 0.5 - 2**-54))
     assert hidden.hi == 0.5
 
 
@@ -133,7 +133,7 @@ def test_the_series_of_the_beta_function_holds_its_rest(a: str) -> None:
     """At a precision that would show what is left out: I_p(a, a) a K/Q^a, which is 1/(1-p) for a = 1."""
     with precision(BITS):
         x = ball(Fraction(a))
-        series, b = mean_forecasts.series(x), x.gamma() * x.gamma() / (2 * x).gamma()
+        series, b = functions_of_the_mean.series(x), x.gamma() * x.gamma() / (2 * x).gamma()
         for point in (0.5, 0.25, 0.01):
             p = arb(point)
             exact = definition("beta-pool", a, p) * x * b / (p * (1 - p)) ** x
@@ -245,7 +245,7 @@ def test_derivatives_are_enclosed_on_boxes_of_all_sizes(kind: str, a: str) -> No
 def test_the_geometric_mean_is_enclosed_at_points() -> None:
     rng = np.random.default_rng(0)
     x1, x2 = (np.concatenate((rng.random(50), 10 ** rng.uniform(-20, 0, 50), [0.0, 0.25, 1.0, 1.0])) for _ in range(2))
-    found = mean_forecasts.GeometricMean().at(x1, x2, CELL)
+    found = functions_of_the_mean.GeometricMean().at(x1, x2, CELL)
     with precision(BITS):
         for z1, z2, lo, hi in zip(x1, x2, found.lo, found.hi, strict=True):
             exact = (arb(z1) * arb(z2)).sqrt()
@@ -256,7 +256,7 @@ def test_the_geometric_mean_is_enclosed_at_points() -> None:
 def test_how_the_geometric_mean_bends() -> None:
     """X (1-f)^2 and Y f^2 lie above their chords by no more than w^2/8 K, and by nearly that where boxes are small."""
     rng, count = np.random.default_rng(0), 400
-    rule = mean_forecasts.GeometricMean()
+    rule = functions_of_the_mean.GeometricMean()
     y1, y2 = random_boxes(rng, count)
     given = rule.over(y1, y2, CELL, corners_of(rule, y1, y2))
     assert given.bends is not None
@@ -284,7 +284,7 @@ def test_the_bends_of_the_geometric_mean_are_tight(low: float, width: float, oth
     x = Interval([other], [other + 1e-9])
     own = Interval([low], [low + width])
     for agent, sides in enumerate(((own, x), (x, own))):
-        bends = mean_forecasts.GeometricMean().over(*sides, CELL, Interval(np.zeros((1, 2, 2)))).bends
+        bends = functions_of_the_mean.GeometricMean().over(*sides, CELL, Interval(np.zeros((1, 2, 2)))).bends
         assert bends is not None
         with precision(BITS):
             z, step = arb(other), arb(width) * place
@@ -353,7 +353,7 @@ def test_the_forecast_at_rational_reports(kind: str, a: str) -> None:
 
 
 def test_the_forecast_of_the_geometric_mean() -> None:
-    rule = mean_forecasts.GeometricMean()
+    rule = functions_of_the_mean.GeometricMean()
     assert rule.forecast((Fraction(0), Fraction(1, 3))) == 0
     assert rule.forecast((Fraction(1), Fraction(1))) == 1
     forecast = rule.forecast((Fraction(1, 3), Fraction(1, 6)))
@@ -402,7 +402,7 @@ def test_the_formula_of_a_claim(kind: str, a: Any, formula: str) -> None:
 )
 def test_what_is_no_rule_is_refused(data: dict[str, Any], sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        read(data, mean_forecasts.MEAN_SCHEMAS[data["kind"]], "aggregator")
+        read(data, functions_of_the_mean.MEAN_SCHEMAS[data["kind"]], "aggregator")
 
 
 # --- certificates -----------------------------------------------------------------------------------------------------

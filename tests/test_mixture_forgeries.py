@@ -15,7 +15,7 @@ from flint import arb
 import robustpool as rp
 from robustpool.certificates.finite import finite_certificate
 from robustpool.certificates.mixtures import mirrored_pair, structure_entry, structures_of, value_bound
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.families.family_file import EXAMPLES
 from robustpool.verification import finite
 from robustpool.verification.balls import ball, precision
 from robustpool.verification.mixtures import (

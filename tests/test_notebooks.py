@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import robustpool as rp
 from robustpool import html
 from robustpool.aggregators.rules import RULES
-from robustpool.solvers.solution import Mixture, Stopped
+from robustpool.families.nature import Mixture
 from robustpool.wording import at_most, between, outward
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 GALLERY = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
-EXAMPLES = ROOT / "src" / "robustpool" / "structures" / "examples"
+EXAMPLES = ROOT / "src" / "robustpool" / "families" / "examples"
 HOSTILE = "<script>alert('x')</script>&\""
 LARGEST = 200_000  # characters
 
@@ -174,9 +175,30 @@ def show(thing: Any) -> Reader:
     return read(said)
 
 
+def one_line(thing: Any) -> None:
+    assert len(repr(thing)) <= 150
+    assert repr(thing).isprintable()
+
+
+def test_every_result_fits_in_a_line(tmp_path: Path) -> None:
+    rows = [("q" * 30 + str(q), f"p{k}", 0.2 + q / 200 + k / 50, q % 2) for q in range(100) for k in range(9)]
+    columns = ["question_id", "forecaster_id", "probability", "outcome"]
+    table = rp.read_forecasts(pl.DataFrame(rows, schema=columns, orient="row"))
+    one_line(table)
+    one_line(table.rejected)
+    one_line(rp.aggregate_table(table))
+    one_line(rp.compare(table, rules=["mean", "robust"]))
+    one_line(rp.explain([0.7, 0.6]))
+    one_line(rp.verify(rp.certify("minimax")))
+    for solution in (a_solution(), a_finite_solution(), rp.solve(a_hostile_family())):
+        one_line(a_design(tmp_path, solution))
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_everything_shows_itself(name: str) -> None:
-    reader = show(MADE[name]())
+    thing = MADE[name]()
+    one_line(thing)
+    reader = show(thing)
     assert not reader.tags["script"]
     assert all(attributes.get("scope") in ("col", "row") for tag, attributes in reader.attributes if tag == "th")
     pictures = [attributes for tag, attributes in reader.attributes if tag == "svg" and "role" in attributes]
@@ -190,17 +212,17 @@ def test_a_solution_shows_its_bounds_outward_and_what_they_are_worth() -> None:
     assert f"{outward(solution.lower, 'ROUND_FLOOR', 9)}, measured in floating point, not proved" in text
     assert f"{outward(solution.upper, 'ROUND_CEILING', 9)}, measured in floating point, not proved" in text
     assert f"at most {at_most(solution.gap)}" in text
-    assert Stopped.GAP.value in text
+    assert rp.Stopped.GAP.value in text
     assert all(name in text for name, _ in solution.mixture.heaviest(5))
     assert "x1" in text  # the heat map's axis
-    continuous = replace(solution, settings={**solution.settings, "nature": "continuous"})
+    continuous = replace(solution, searched=True)
     for searched in (continuous, MADE["solution, any prior"]()):
         assert "the worst that a search found, not proved" in show(searched).text
 
 
 def test_a_solution_in_theory_mode_shows_its_guarantee() -> None:
     solution = MADE["solution, theory"]()
-    assert solution.guarantee["says"][:100] in show(solution).text
+    assert solution.guarantee.says[:100] in show(solution).text
 
 
 def test_a_design_shows_its_bounds_and_its_table(tmp_path: Path) -> None:
@@ -215,13 +237,12 @@ def test_a_design_shows_its_bounds_and_its_table(tmp_path: Path) -> None:
     assert "found by search" in show(continuous).text
 
 
-def test_a_design_of_which_little_is_known_shows_that() -> None:
-    bare = rp.Design(rp.GridAggregator(np.eye(2)), 0.1, 0.2, {"settings": None})
-    text = show(bare).text
-    assert "between 0.100000000 and 0.200000001" in text
-    assert "unknown" in text
-    hostile = rp.Design(bare.aggregator, 0.1, 0.2, {"hash": HOSTILE, "stopped": {"sentence": HOSTILE * 10_000}})
-    assert not show(hostile).tags["script"]
+def test_a_hostile_design_shows_itself() -> None:
+    design = a_finite_solution().design
+    bounds, stopped = replace(design.bounds, lower=0.1, upper=0.2), replace(design.stopped, sentence=HOSTILE * 10_000)
+    shown = show(replace(design, bounds=bounds, stopped=stopped, hash=HOSTILE))
+    assert "between 0.100000000 and 0.200000001" in shown.text
+    assert not shown.tags["script"]
 
 
 def test_a_rule_shows_its_formula_its_source_and_its_worst_case() -> None:
@@ -237,7 +258,7 @@ def test_a_rule_shows_its_formula_its_source_and_its_worst_case() -> None:
 
 def test_a_rule_that_is_only_found_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text('{"mean": {"found": 0.0625, "lower": null, "upper": null, "proved": false}}')
-    monkeypatch.setattr("robustpool.aggregators.rules.WORST_CASES", tmp_path / "w.json")
+    monkeypatch.setattr("robustpool.aggregators.worst_cases.WORST_CASES", tmp_path / "w.json")
     assert "at least 0.062500000, found by search" in show(rp.get_rule("mean")).text
 
 

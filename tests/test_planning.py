@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from robustpool.cli.plan import plan as plan_command
 from robustpool.errors import InputError
-from robustpool.planning import plan, priors_for_reports, readable, root_for_lipschitz, rounds
-from robustpool.structures.coverings import lipschitz_covering_bound, tv_covering_bound
+from robustpool.theory.coverings import lipschitz_covering_bound, tv_covering_bound
+from robustpool.theory.planning import plan, priors_for_reports, readable, root_for_lipschitz, rounds
 
 law = settings(max_examples=60, deadline=None)
 epsilons = st.one_of(st.floats(1e-12, 1), st.sampled_from([1e-12, 0.01, 0.1, 1.0]))

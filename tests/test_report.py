@@ -19,17 +19,18 @@ from typer.testing import CliRunner
 
 import robustpool as rp
 from browser import WIDTHS, chromium, findings, opened, overflow
-from robustpool.aggregators.design import Design, load_design
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.table import TableAggregator
-from robustpool.artefact import design_to_json
+from robustpool.aggregators.worst_cases import KnownWorstCase
 from robustpool.cli.app import app
+from robustpool.designs.design_file import load_design
+from robustpool.designs.records import FiniteRecord
 from robustpool.errors import InputError
-from robustpool.report import Page, Picture, Section, Table, render, write_page
-from robustpool.report.calculator import calculator
-from robustpool.report.design_page import THIS, design_page
-from robustpool.report.lookup import lookup
-from robustpool.structures.family_file import EXAMPLES
+from robustpool.families.family_file import EXAMPLES
+from robustpool.views import Page, Picture, Section, Table, render, write_page
+from robustpool.views.calculator import calculator
+from robustpool.views.design_page import THIS, design_page
+from robustpool.views.lookup import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as BrowserPage
+
+    from robustpool.designs.design import Design
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' & `<b>` </title></style>]]> \u2028 😀"
 UNKNOWN = str(EXAMPLES / "weather-unknown.json")
@@ -60,10 +63,6 @@ def png(width: int, height: int, *, dpi: int | None = None, size: int = 0) -> by
 
 def picture(**fields: Any) -> Picture:
     return Picture(**{"name": "p", "title": "T", "png": png(60, 40), "alt": "grey", "meaning": "Grey.", **fields})
-
-
-def designed(solution: rp.Solution) -> Design:
-    return Design(solution.aggregator, solution.lower, solution.upper, json.loads(json.dumps(design_to_json(solution))))
 
 
 def calculated(page: Page) -> Mapping[str, Any]:
@@ -217,7 +216,7 @@ def test_the_tables_are_the_rules() -> None:
 
 
 def test_regrets_are_rounded_outward_and_say_how_they_are_known() -> None:
-    bounds = {"a": {"proved": True, "upper": 0.1234561, "found": 0.1}, "b": {"proved": False, "found": 0.1234569}}
+    bounds = {"a": KnownWorstCase(upper=0.1234561, found=0.1), "b": KnownWorstCase(found=0.1234569)}
     data = calculator({"a": "mean", "b": "mean", "c": "mean"}, "a", bounds=bounds)
     shown = {entry["name"]: (entry["regret"]["text"], entry["regret"]["kind"]) for entry in data["aggregators"]}
     assert [shown[name] for name in "abc"] == [("0.123457", "proved"), ("0.123456", "found"), ("–", "not known")]
@@ -233,12 +232,12 @@ def test_regrets_are_rounded_outward_and_say_how_they_are_known() -> None:
 
 @pytest.fixture(scope="module")
 def two_agents() -> Design:
-    return designed(rp.solve(rp.ConditionallyIndependent(2, 10, 20), method="multiplicative-weights", rounds=20))
+    return rp.solve(rp.ConditionallyIndependent(2, 10, 20), method="multiplicative-weights", rounds=20).design
 
 
 @pytest.fixture(scope="module")
 def finite() -> Design:
-    return designed(rp.solve(rp.load_family(UNKNOWN)))
+    return rp.solve(rp.load_family(UNKNOWN)).design
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +252,7 @@ def votes() -> Design:
     family = rp.FiniteFamily.from_structures(
         structures, report="decision", states=("no", "perhaps", "yes"), agents=("ann", "bob", "cy")
     )
-    return designed(rp.solve(family, tolerance=1e-3))
+    return rp.solve(family, tolerance=1e-3).design
 
 
 def test_a_design_for_two_agents(two_agents: Design) -> None:
@@ -269,31 +268,29 @@ def test_a_design_for_two_agents(two_agents: Design) -> None:
     assert "Neither is proved." in text
     assert "Between the steps of the grid it can be worse." in text
     assert "robustpool certify &#x27;my design.json&#x27; --out certificate.json" in text
-    assert two_agents.data["hash"] in text
+    assert two_agents.hash in text
     assert text.count("data:image/png") == 2
 
 
 def test_a_continuous_design_brings_the_worst_regret_that_was_found(two_agents: Design) -> None:
-    settings = {**two_agents.data["settings"], "nature": "continuous"}
-    design = replace(two_agents, data={**two_agents.data, "settings": settings}, upper=0.0226189)
+    settings = replace(two_agents.settings, nature="continuous")
+    design = replace(two_agents, settings=settings, bounds=replace(two_agents.bounds, upper=0.0226189))
     assert calculated(design_page(design))["aggregators"][0]["regret"]["text"] == "0.022618"
-    judged = replace(design, data={**design.data, "settings": {**settings, "loss": "log"}})
+    judged = replace(design, settings=replace(settings, loss="log"))
     assert calculated(design_page(judged))["aggregators"][0]["regret"]["kind"] == "not known"
 
 
 def test_the_lower_bound_of_continuous_nature_speaks_of_tables_only(two_agents: Design) -> None:
-    settings = {**two_agents.data["settings"], "nature": "continuous", "restrictions": ["monotone"]}
-    bounds = {**two_agents.data["bounds"], "upper_is": "found by search"}
-    design = replace(two_agents, data={**two_agents.data, "settings": settings, "bounds": bounds}, upper=0.0226189)
-    page = design_page(design)
+    settings = replace(two_agents.settings, nature="continuous", restrictions=("monotone",))
+    bounds = replace(two_agents.bounds, upper_is="found by search", upper=0.0226189)
+    page = design_page(replace(two_agents, settings=settings, bounds=bounds))
     assert "no table with knots in steps of 1/10 under the same restrictions can be sure of less" in page.lead
     assert "the worst regret that a search found is 0.022618," in page.lead
 
 
 def test_a_range_of_priors_and_another_loss_are_told(two_agents: Design) -> None:
-    family = {**two_agents.data["family"], "prior_range": [0.05, 0.2]}
-    settings = {**two_agents.data["settings"], "loss": "log"}
-    page = design_page(replace(two_agents, data={**two_agents.data, "family": family, "settings": settings}))
+    family = rp.ConditionallyIndependent(2, 10, 40, (0.05, 0.2))
+    page = design_page(replace(two_agents, family=family, settings=replace(two_agents.settings, loss="log")))
     assert page.calculator is not None
     assert page.calculator["prior_range"] == [0.05, 0.2]
     assert "only base rates from 0.05 to 0.2 count" in page.calculator["note"]
@@ -303,7 +300,7 @@ def test_a_range_of_priors_and_another_loss_are_told(two_agents: Design) -> None
 
 @pytest.mark.parametrize("agents", [1, 3, 4])
 def test_designs_for_other_numbers_of_agents(agents: int) -> None:
-    design = designed(rp.solve(rp.ConditionallyIndependent(agents, 2, 4), tolerance=1e-3))
+    design = rp.solve(rp.ConditionallyIndependent(agents, 2, 4), tolerance=1e-3).design
     page = design_page(design)
     assert page.calculator is None
     tables = [part for section in page.sections for part in section.parts if isinstance(part, Table)]
@@ -326,7 +323,7 @@ def test_a_finite_family_has_its_profiles_and_names(finite: Design) -> None:
 
 def test_more_states_vector_reports_and_long_tables() -> None:
     family = rp.random_family(structures=60, states=3, report="higher-order", rng=1)
-    design = designed(rp.solve(family, tolerance=1e-2))
+    design = rp.solve(family, tolerance=1e-2).design
     tables = [part for section in design_page(design).sections for part in section.parts if isinstance(part, Table)]
     forecasts = next(table for table in tables if table.title == "Forecasts by reports")
     assert len(forecasts.columns) == 2 + 3
@@ -339,8 +336,9 @@ def test_the_look_up_has_every_profile_and_its_forecast(finite: Design, votes: D
         data = design_page(design).lookup
         assert data is not None
         assert design_page(design).calculator is None
-        names = design.data["family"]["agents"]
-        assert [agent["name"] for agent in data["agents"]] == names
+        assert isinstance(design.family, FiniteRecord)
+        names = design.family.agents
+        assert [agent["name"] for agent in data["agents"]] == list(names)
         table = [part for section in design_page(design).sections for part in section.parts if isinstance(part, Table)]
         rows = next(part for part in table if part.title == "Forecasts by reports").rows
         assert len(data["profiles"]) == len(rows)
@@ -358,14 +356,15 @@ def test_the_look_up_has_every_profile_and_its_forecast(finite: Design, votes: D
 
 def test_reports_that_are_close_keep_two_names() -> None:
     table = TableAggregator(np.array([[[0.3], [0.5]], [[0.3 + 1e-8], [0.5]]]), np.array([0.2, 0.7]))
-    about = {"agents": ["ann", "bob"], "states": ["no", "yes"], "report": "posterior"}
-    data = lookup(table, about)
+    agents, states = ("ann", "bob"), ("no", "yes")
+    family = FiniteRecord(states=states, agents=agents, report="posterior", structures=1, fingerprint="")
+    data = lookup(table, family)
     assert data is not None
     assert data["agents"][0]["reports"] == ["0.3", "0.30000001"]
 
 
 def test_a_table_that_is_too_long_has_no_look_up(finite: Design, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robustpool.report.lookup.MOST_PROFILES", 3)
+    monkeypatch.setattr("robustpool.views.lookup.MOST_PROFILES", 3)
     assert design_page(finite).lookup is None
     assert "Look up a forecast" not in render(design_page(finite))
 
@@ -787,8 +786,8 @@ def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser,
 @pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
 def test_only_base_rates_of_the_range_are_looked_at(browser: Browser, two_agents: Design, tmp_path: Path) -> None:
     low, high = 0.612, 0.788
-    family = {**two_agents.data["family"], "prior_range": [low, high]}
-    write_page(design_page(replace(two_agents, data={**two_agents.data, "family": family})), tmp_path / "range.html")
+    family = rp.ConditionallyIndependent(2, 10, None, (low, high))
+    write_page(design_page(replace(two_agents, family=family)), tmp_path / "range.html")
     x = np.arange(101) / 100
     table = rp.get_rule("mean")(np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)).reshape(101, 101)
     half, fortieths = np.arange(1, 200) / 200, low + (high - low) * np.arange(41) / 40

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import browser
 import robustpool as rp
-from robustpool.aggregators.rules import WORST_CASES
+from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.cli.app import app
-from robustpool.game.regret import regrets
+from robustpool.families.regret import regrets
 from robustpool.plots.style import png
 from robustpool.reproduction.claims import JUDGES, claims
 from robustpool.reproduction.figures import FIGURES
@@ -309,7 +309,7 @@ def test_the_documentation_has_the_numbers_of_the_full_run() -> None:
     for row in GOLDEN["table"]:
         assert f"{outward(row['lower'], 'ROUND_FLOOR', 9)} to {outward(row['upper'], 'ROUND_CEILING', 9)}" in plain
     held = [claim for claim in GOLDEN["claims"] if claim["agrees"]]
-    assert f"Of {len(GOLDEN['claims'])} statements of the paper's numerical section {len(held)} hold" in plain
+    assert f"Of {len(GOLDEN['claims'])} statements in the paper's numerical section, {len(held)} hold" in plain
     for claim in GOLDEN["claims"]:
         if not claim["agrees"] or "of the probability is there" in claim["ours"]:
             missing = [number for number in re.findall(r"\d+\.\d+%?|\d+%", claim["ours"]) if number not in plain]

@@ -7,7 +7,8 @@ import json
 import pytest
 
 import robustpool as rp
-from robustpool.aggregators.rules import RULES, WORST_CASES
+from robustpool.aggregators.rules import RULES
+from robustpool.aggregators.worst_cases import WORST_CASES
 
 TABLE = json.loads(WORST_CASES.read_text())
 QUICK = ("robust", "minimax", "mean", "geometric-odds", "log-odds", "neyman-odds", "extremized-odds", "product")

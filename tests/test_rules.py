@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ from robustpool.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from robustpool.aggregators.rows import FloatArray
+    from robustpool.typing import Floats
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
 CERTAIN_REPORTS_DECIDE = [
@@ -124,7 +125,8 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
             r"^rule must be one of robust, minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$",
         ),
         ("Geometric_Odds", r"it is 'Geometric_Odds', and the closest is 'geometric-odds'\.$"),
-        ("", r"it is '', and the closest is '[a-z-]+'\.$"),
+        ("", r"log-odds; it is ''\.$"),
+        ("nosuch", r"log-odds; it is 'nosuch'\.$"),
         ("mean:d=2", r"^rule mean has no parameter 'd'; it takes none\.$"),
         ("karmarkar:d=2", r"^rule karmarkar has no parameter 'd'; it takes a\.$"),
         ("bordley", r"^rule bordley needs the parameter prior in \(0, 1\), written as bordley:prior=0\.3\.$"),
@@ -522,6 +524,15 @@ def test_the_beta_pool_is_a_polynomial_for_whole_a(reports: list[float]) -> None
     assert forecast("beta-pool:a=2", reports) == pytest.approx(3 * p**2 - 2 * p**3, rel=1e-9)
 
 
+@pytest.mark.parametrize("a", [1e-9, 0.05, 0.7, 1, 6, 200, 1e4, 1e5, 2e5, 1e7])
+def test_the_beta_pool_is_the_incomplete_beta_function(a: float) -> None:
+    p = np.concatenate((np.linspace(0, 1, 41), 0.5 + np.array([-1e-3, -1e-9, 1e-6, 1e-2]), [1e-12, 1 - 1e-9]))
+    theirs = scipy.special.betainc(a, a, p)
+    np.testing.assert_allclose(
+        get_rule(f"beta-pool:a={a}")(p[:, None]), theirs, rtol=1e-11 * max(1, a / 1e3), atol=1e-12
+    )
+
+
 def test_neyman_factors() -> None:
     factors = neyman_factor(np.array([1, 2, 3, 10**6]))
     assert factors == pytest.approx([1, 2 * (math.sqrt(7) - 2), 3 * (math.sqrt(19) - 2) / 5, math.sqrt(3)], rel=1e-5)
@@ -635,7 +646,7 @@ def worst_case_of_a_function_of_the_log_odds(name: str, n: int) -> float:
     return max(envelope(at, g, loss) for at, loss in zip(mu, losses, strict=True))
 
 
-def envelope(at: float, x: FloatArray, y: FloatArray) -> float:
+def envelope(at: float, x: Floats, y: Floats) -> float:
     """The concave envelope of the points (x, y) at one place: the highest chord over it."""
     left, right = x <= at, x > at
     x_1, y_1, x_2, y_2 = x[left][:, None], y[left][:, None], x[right], y[right]

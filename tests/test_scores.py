@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasters import simulated, table_of
 from robustpool.evaluation.bootstrap import percentile_interval, resampled_sums, sums_by_cluster
-from robustpool.evaluation.calibration import calibration, fit_logistic, overlap
+from robustpool.evaluation.calibration import calibration, fit_logistic, overlap, t_quantile
 from robustpool.evaluation.dependence import dependence
 from robustpool.evaluation.isotonic import curve, decompose, fit_isotonic
 from robustpool.evaluation.pairs import numbered_pair, sample_pairs
@@ -42,7 +43,6 @@ def test_a_certain_forecast_costs_nothing_or_everything() -> None:
     assert brier(np.array([0.0, 1.0]), np.array([1.0, 1.0])).tolist() == [1.0, 0.0]
 
 
-@settings(deadline=None)  # the first example waits for SciPy
 @given(forecasts_with_outcomes())
 def test_auc_counts_pairs(data: tuple[Array, Array, Array]) -> None:
     p, y, w = data
@@ -54,7 +54,6 @@ def test_auc_counts_pairs(data: tuple[Array, Array, Array]) -> None:
     assert found is None if pairs == 0 else found == pytest.approx(wins / pairs)
 
 
-@settings(deadline=None)  # the first example waits for SciPy
 @given(forecasts_with_outcomes())
 def test_scores_of_pooled_forecasts_are_those_of_all(data: tuple[Array, Array, Array]) -> None:
     p, y, w = data
@@ -77,7 +76,12 @@ def by_min_max(values: Array, means: Array, weights: Array) -> list[float]:
     return [max(min(mean(i, j) for j in range(at, k)) for i in range(at + 1)) for at in range(k)]
 
 
-@settings(deadline=None)  # the first example waits for SciPy
+@pytest.mark.parametrize("degrees", [1, 2, 3, 7, 24, 500, 10**6])
+@pytest.mark.parametrize("level", [0.6, 0.975, 0.9999])
+def test_the_quantile_of_t_is_that_of_scipy(level: float, degrees: int) -> None:
+    assert t_quantile(level, degrees) == pytest.approx(float(scipy.special.stdtrit(degrees, level)), rel=1e-12)
+
+
 @given(forecasts_with_outcomes())
 def test_isotonic_is_the_min_max_formula(data: tuple[Array, Array, Array]) -> None:
     at = distinct(*data)
@@ -95,7 +99,6 @@ def test_isotonic_is_that_of_scikit_learn() -> None:
     np.testing.assert_allclose(fit_isotonic(distinct(p, y, w))(p), theirs, atol=1e-12)
 
 
-@settings(deadline=None)  # the first example waits for SciPy
 @given(forecasts_with_outcomes())
 def test_the_decomposition_adds_up_and_its_parts_are_not_negative(data: tuple[Array, Array, Array]) -> None:
     at = distinct(*data)
@@ -108,7 +111,6 @@ def test_the_decomposition_adds_up_and_its_parts_are_not_negative(data: tuple[Ar
             assert min(reliability, resolution, uncertainty) >= -1e-12
 
 
-@settings(deadline=None)  # the first example waits for SciPy
 @given(forecasts_with_outcomes())
 def test_what_the_parts_of_the_decomposition_mean(data: tuple[Array, Array, Array]) -> None:
     p, y, w = data
@@ -122,7 +124,6 @@ def test_what_the_parts_of_the_decomposition_mean(data: tuple[Array, Array, Arra
     assert constant == pytest.approx(((r - 0.5) ** 2, 0, found.uncertainty))
 
 
-@settings(deadline=None)  # the first example waits for SciPy
 @given(forecasts_with_outcomes())
 def test_the_curve_draws_the_fit_from_the_lowest_forecast_to_the_highest(data: tuple[Array, Array, Array]) -> None:
     p, y, w = data

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robustpool.errors import InputError
 from robustpool.structures.binary_structure import BinaryStructure, omniscient_posterior
-from robustpool.structures.smoothing import lipschitz_constant, smoothed_posterior, trim
+from robustpool.theory.smoothing import lipschitz_constant, smoothed_posterior, trim
 from test_binary_structure import priors, structures
 
 law = settings(max_examples=150, deadline=None)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import robustpool as rp
+from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.certificates.dual import best_slopes
-from robustpool.certificates.kinds import describe, problem_of
 from robustpool.verification.verify import content_hash
 
 FAMILY = rp.ConditionallyIndependent(2, None, None, (0.3, 0.35))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import reference
 import robustpool as rp
-from robustpool.structures.finite import FiniteFamily
-from robustpool.structures.random_families import random_joints
+from robustpool.families.finite import FiniteFamily
+from robustpool.families.random_families import random_joints
 from robustpool.structures.report_formats import HigherOrder, report_format
 
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from forecasters import as_answers
-from robustpool.errors import InputError
+from robustpool.errors import InputError, MissingExtraError
 from robustpool.tables import answers
 from robustpool.tables.engine import engine
 from robustpool.tables.pooling import aggregate_table
@@ -464,7 +464,10 @@ def test_excel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "probability must lie in [0, 1]; row 6 (question q2, forecaster ann) is 1.5"
     ]
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(InputError, match=r"^Excel files need openpyxl: pip install 'robustpool\[excel\]'\.$"):
+    with pytest.raises(
+        MissingExtraError,
+        match=r'^an Excel file needs the package of the extra "excel" \(openpyxl\); install robustpool\[excel\]\.$',
+    ):
         read_forecasts(tmp_path / "f.xlsx")
 
 

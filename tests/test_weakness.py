@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import robustpool as rp
-from robustpool.game.regret import regrets
-from robustpool.structures.coupling import LOCAL, REMOTE, couple
-from robustpool.structures.coverings import em_covering_bound
-from robustpool.structures.distances import earth_mover
+from robustpool.families.regret import regrets
+from robustpool.theory.coupling import LOCAL, REMOTE, couple
+from robustpool.theory.coverings import em_covering_bound
+from robustpool.theory.distances import earth_mover
 
 
 @pytest.mark.parametrize("rule", ["mean", "average-prior", "minimax", "extremized-odds"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from scipy.optimize import differential_evolution
 
 import robustpool as rp
-from robustpool.aggregators.rules import RULES, WORST_CASES
-from robustpool.game.losses import Square
-from robustpool.game.worst_case import continuous_regrets
+from robustpool.aggregators.rules import RULES
+from robustpool.aggregators.worst_cases import WORST_CASES
+from robustpool.families.worst_case import continuous_regrets
+from robustpool.losses.square import Square
 
 # rule, agents, published worst-case regret, digits, source. The searches behind them bound the supremum from below.
 PUBLISHED = [
@@ -178,6 +180,13 @@ def test_on_finite_families_and_grids() -> None:
     assert grid.regret <= free.regret + 1e-15 <= 0.026
 
 
+def test_more_than_two_agents_may_report_anything_unless_a_grid_is_given() -> None:
+    family = rp.ConditionallyIndependent(agents=3, prior_range=(0.2, 0.4))
+    assert (
+        rp.worst_case("mean", family).regret == rp.worst_case("mean", replace(family, reports=None, priors=None)).regret
+    )
+
+
 def broken(_: Any) -> Any:
     raise KeyError("x")
 
@@ -191,9 +200,7 @@ def test_bad_aggregators_get_one_sentence() -> None:
         rp.worst_case(broken)
     with pytest.raises(rp.UnsupportedError, match="the worst case on a grid is searched for two agents"):
         rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, 5, 10))
-    with pytest.raises(
-        rp.UnsupportedError, match="the worst case is searched under the square and the log loss, not under 'custom'"
-    ):
+    with pytest.raises(rp.UnsupportedError, match="the worst case is searched under proper losses, not under 'custom'"):
         rp.worst_case(rp.get_rule("mean"), loss=rp.ConvexLoss(lambda y, state: y - state))
 
 

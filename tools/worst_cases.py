@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import robustpool as rp
-from robustpool.aggregators.rules import RULES, WORST_CASES
+from robustpool.aggregators.rules import RULES
+from robustpool.aggregators.worst_cases import WORST_CASES
 
 
 def worst_case(name: str) -> dict[str, Any] | None:

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from .aggregators.design import Design as Design
-    from .aggregators.design import as_aggregator as as_aggregator
-    from .aggregators.design import load_design as load_design
     from .aggregators.grid import GridAggregator as GridAggregator
     from .aggregators.restrictions import Constrained as Constrained
     from .aggregators.restrictions import Lipschitz as Lipschitz
@@ -24,10 +21,13 @@ if TYPE_CHECKING:
     from .aggregators.restrictions import Symmetric as Symmetric
     from .aggregators.rules import get_rule as get_rule
     from .aggregators.table import TableAggregator as TableAggregator
-    from .artefact import save_design as save_design
     from .certificates.certificate import Certificate as Certificate
-    from .certificates.front_door import certification as certification
-    from .certificates.front_door import certify as certify
+    from .certificates.certify import certification as certification
+    from .certificates.certify import certify as certify
+    from .designs.any_aggregator import as_aggregator as as_aggregator
+    from .designs.design import Design as Design
+    from .designs.design_file import load_design as load_design
+    from .designs.design_file import save_design as save_design
     from .errors import InputError as InputError
     from .errors import RobustpoolError as RobustpoolError
     from .errors import SolverError as SolverError
@@ -37,27 +37,34 @@ if TYPE_CHECKING:
     from .evaluation.comparison import compare as compare
     from .evaluation.recalibration import recalibrate as recalibrate
     from .evaluation.records import Comparison as Comparison
-    from .explanation import Explanation as Explanation
-    from .explanation import explain as explain
+    from .explanation.explain import explain as explain
+    from .explanation.records import Explanation as Explanation
+    from .families.conditionally_independent import ConditionallyIndependent as ConditionallyIndependent
+    from .families.family_file import load_family as load_family
+    from .families.family_file import save_family as save_family
+    from .families.finite import FiniteFamily as FiniteFamily
+    from .families.nature import Answer as Answer
+    from .families.nature import Family as Family
+    from .families.nature import Nature as Nature
+    from .families.random_families import random_family as random_family
+    from .families.regret import regret as regret
+    from .families.regret import regrets as regrets
+    from .families.weakness import weakness as weakness
+    from .families.worst_case import WorstCase as WorstCase
+    from .families.worst_case import worst_case as worst_case
     from .forecasts import ClippedWarning as ClippedWarning
     from .forecasts import ContradictionWarning as ContradictionWarning
     from .forecasts import aggregate as aggregate
-    from .game.losses import ConvexLoss as ConvexLoss
-    from .game.regret import regret as regret
-    from .game.regret import regrets as regrets
-    from .game.weakness import weakness as weakness
-    from .game.worst_case import WorstCase as WorstCase
-    from .game.worst_case import worst_case as worst_case
-    from .solvers.front_door import solve as solve
+    from .losses.convex import ConvexLoss as ConvexLoss
+    from .losses.loss import Loss as Loss
+    from .solvers.cutting_planes import CuttingPlanes as CuttingPlanes
+    from .solvers.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
     from .solvers.solution import Solution as Solution
     from .solvers.solution import Stopped as Stopped
+    from .solvers.solve import rounds as rounds
+    from .solvers.solve import solve as solve
     from .structures.binary_structure import BinaryStructure as BinaryStructure
-    from .structures.conditionally_independent import ConditionallyIndependent as ConditionallyIndependent
-    from .structures.family_file import load_family as load_family
-    from .structures.family_file import save_family as save_family
-    from .structures.finite import FiniteFamily as FiniteFamily
     from .structures.information_structure import InformationStructure as InformationStructure
-    from .structures.random_families import random_family as random_family
     from .tables.pooled import PooledTable as PooledTable
     from .tables.pooling import aggregate_table as aggregate_table
     from .tables.reading import read_forecasts as read_forecasts
@@ -71,33 +78,39 @@ if TYPE_CHECKING:
 
 # Where each public name lives; imported on first use, so that `import robustpool` costs nothing.
 _HOMES = {
-    "aggregators.design": ("Design", "as_aggregator", "load_design"),
+    "designs.any_aggregator": ("as_aggregator",),
+    "designs.design": ("Design",),
+    "designs.design_file": ("load_design", "save_design"),
     "aggregators.grid": ("GridAggregator",),
     "aggregators.restrictions": ("Constrained", "Lipschitz", "Mirrored", "Monotone", "Symmetric"),
     "aggregators.rules": ("get_rule",),
     "aggregators.table": ("TableAggregator",),
-    "artefact": ("save_design",),
     "certificates.certificate": ("Certificate",),
-    "certificates.front_door": ("certification", "certify"),
+    "certificates.certify": ("certification", "certify"),
     "errors": ("InputError", "RobustpoolError", "SolverError", "UnsupportedError"),
     "estimator": ("RobustPool", "RobustVotingClassifier"),
     "evaluation.comparison": ("compare",),
     "evaluation.recalibration": ("recalibrate",),
     "evaluation.records": ("Comparison",),
-    "explanation": ("Explanation", "explain"),
+    "explanation.explain": ("explain",),
+    "explanation.records": ("Explanation",),
     "forecasts": ("ClippedWarning", "ContradictionWarning", "aggregate"),
-    "game.losses": ("ConvexLoss",),
-    "game.regret": ("regret", "regrets"),
-    "game.weakness": ("weakness",),
-    "game.worst_case": ("WorstCase", "worst_case"),
-    "solvers.front_door": ("solve",),
+    "losses.convex": ("ConvexLoss",),
+    "losses.loss": ("Loss",),
+    "families.regret": ("regret", "regrets"),
+    "families.weakness": ("weakness",),
+    "families.worst_case": ("WorstCase", "worst_case"),
+    "solvers.cutting_planes": ("CuttingPlanes",),
+    "solvers.multiplicative_weights": ("MultiplicativeWeights",),
+    "solvers.solve": ("rounds", "solve"),
     "solvers.solution": ("Solution", "Stopped"),
     "structures.binary_structure": ("BinaryStructure",),
-    "structures.conditionally_independent": ("ConditionallyIndependent",),
-    "structures.family_file": ("load_family", "save_family"),
-    "structures.finite": ("FiniteFamily",),
+    "families.conditionally_independent": ("ConditionallyIndependent",),
+    "families.family_file": ("load_family", "save_family"),
+    "families.nature": ("Answer", "Family", "Nature"),
+    "families.finite": ("FiniteFamily",),
     "structures.information_structure": ("InformationStructure",),
-    "structures.random_families": ("random_family",),
+    "families.random_families": ("random_family",),
     "tables.pooled": ("PooledTable",),
     "tables.pooling": ("aggregate_table",),
     "tables.reading": ("read_forecasts",),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
+
+    from .typing import Floats
 
 SUM_TOLERANCE = 1e-8
 """A distribution may miss 1 by this much (decimals that people type), then it is normalised."""
@@ -23,6 +26,31 @@ SUM_ROUNDING = 1e-14
 
 NEGATIVE_TOLERANCE = 1e-12
 """A probability may be below 0 by this much (1 - 0.9 - 0.1 in floating point), then it counts as 0."""
+
+EXTRAS = {
+    "solve": {"scipy": "scipy", "numba": "numba", "clarabel": "clarabel"},
+    "cvxpy": {"scipy": "scipy", "numba": "numba", "clarabel": "clarabel", "cvxpy": "cvxpy"},
+    "plots": {"matplotlib": "matplotlib"},
+    "sklearn": {"scikit-learn": "sklearn.frozen"},
+    "excel": {"openpyxl": "openpyxl"},
+}
+"""The packages of each extra, and the modules that show that they are installed."""
+
+
+def extra(what: str, name: str) -> None:
+    """Refuse what needs the packages of an extra that are not installed."""
+    if not all(map(_installed, EXTRAS[name].values())):
+        packages = "package" if len(EXTRAS[name]) == 1 else "packages"
+        raise MissingExtraError(
+            f'{what} needs the {packages} of the extra "{name}" ({", ".join(EXTRAS[name])}); install robustpool[{name}].'
+        )
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:  # of the package that the module is in
+        return False
 
 
 def place(index: Iterable[int]) -> str:
@@ -40,7 +68,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def real_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def real_array(name: str, values: ArrayLike) -> Floats:
     """A float64 copy of an array of finite numbers."""
     try:
         array = np.array(values, dtype=np.float64)
@@ -55,7 +83,7 @@ def real_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def distributions(name: str, values: ArrayLike, *, stacked: bool) -> NDArray[np.float64]:
+def distributions(name: str, values: ArrayLike, *, stacked: bool) -> Floats:
     """Probability distributions: one array, or (``stacked``) one along each entry of the first axis.
 
     >>> distributions("joint", [[0.25, 0.25], [0.5, 0]], stacked=False).sum()
@@ -120,7 +148,7 @@ def open_unit(name: str, value: float) -> float:
     return inner
 
 
-def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def unit_array(name: str, values: ArrayLike) -> Floats:
     """A float64 copy of an array of probabilities.
 
     >>> unit_array("reports", [[0, 1]])

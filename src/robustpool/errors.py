@@ -15,5 +15,9 @@ class UnsupportedError(RobustpoolError, ValueError):
     """The combination asked for is not a convex game, or no method here solves it; the message says why."""
 
 
+class MissingExtraError(UnsupportedError, ImportError):
+    """It needs packages that are not installed; the message names the extra that brings them."""
+
+
 class SolverError(RobustpoolError, RuntimeError):
     """A numerical solver failed; the message says where."""

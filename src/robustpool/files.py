@@ -13,14 +13,16 @@ from .errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .typing import FilePath
 
-def write_json(path: str | os.PathLike[str], data: Any) -> None:
+
+def write_json(path: FilePath, data: Any) -> None:
     """Write JSON, whole or not at all."""
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
+def check_writable(path: FilePath) -> None:
     """Say that a file cannot be written before the work is done, not after."""
     target = Path(path).absolute()
     if target.exists() and not target.is_file():
@@ -32,7 +34,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         )
 
 
-def refuse_foreign(name: str, path: str | os.PathLike[str], sign: str, kind: str) -> None:
+def refuse_foreign(name: str, path: FilePath, sign: str, kind: str) -> None:
     """Say that a file is somebody else's before it is overwritten: one in whose beginning the sign of its kind is missing."""
     target = Path(path)
     if target.is_file() and target.stat().st_size:
@@ -42,7 +44,7 @@ def refuse_foreign(name: str, path: str | os.PathLike[str], sign: str, kind: str
             raise InputError(f"{name} must be a new file or {kind}; {os.fspath(path)!r} is neither.")
 
 
-def write_whole(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
+def write_whole(path: FilePath, write: Callable[[Path], object]) -> None:
     """Let ``write`` write a file under a temporary name, then move it into place; links are followed."""
     check_writable(path)
     target = Path(path).resolve()

@@ -19,17 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 from . import checks
-from .aggregators.design import AnyAggregator, Design, as_aggregator
 from .aggregators.distribution_checks import check_distributions
 from .aggregators.distributions import DistributionRule, combine_distributions, distribution_rule
 from .aggregators.grid import GridAggregator
-from .aggregators.rows import FloatArray, answers, blocks, contradictory
+from .aggregators.rows import answers, blocks, contradictory
 from .aggregators.rules import Rule
+from .designs.any_aggregator import AnyAggregator, as_aggregator
+from .designs.design import Design
 from .errors import InputError
 from .wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .typing import Booleans, Floats
 
 
 CLIP = 0.01
@@ -47,7 +50,7 @@ class ClippedWarning(UserWarning):
 class Combined(NamedTuple):
     """What an aggregator says of some rows."""
 
-    forecasts: FloatArray  # (m,)
+    forecasts: Floats  # (m,)
     at_odds: list[int]  # rows with both a 0 and a 1, of which a rule says 0.5
     clipped: int  # reports that were brought into [clip, 1 - clip]
 
@@ -67,7 +70,7 @@ def aggregate(
     *,
     clip: float | None = ...,
     weights: npt.ArrayLike | None = ...,
-) -> FloatArray: ...
+) -> Floats: ...
 @overload
 def aggregate(
     probabilities: npt.ArrayLike,
@@ -75,14 +78,14 @@ def aggregate(
     *,
     clip: float | None = ...,
     weights: npt.ArrayLike | None = ...,
-) -> float | FloatArray: ...
+) -> float | Floats: ...
 def aggregate(
     probabilities: npt.ArrayLike,
     rule: AnyAggregator = "robust",
     *,
     clip: float | None = None,
     weights: npt.ArrayLike | None = None,
-) -> float | FloatArray:
+) -> float | Floats:
     """Combine the agents' probabilities into one forecast for each question.
 
     Parameters
@@ -138,7 +141,7 @@ def aggregate(
 
 
 def combine(
-    values: FloatArray,
+    values: Floats,
     aggregator: Callable[[Any], Any],
     clip: float | None = None,
     weights: npt.ArrayLike | None = None,
@@ -179,7 +182,7 @@ def clip_for(aggregator: Callable[[Any], Any] | DistributionRule, clip: float | 
     return CLIP if clip is None else low
 
 
-def outside(values: FloatArray, low: float) -> int:
+def outside(values: Floats, low: float) -> int:
     """How many reports lie strictly outside [low, 1 - low], and so are clipped.
 
     >>> outside(np.array([0.0, 0.01, 0.5, 0.995, np.nan]), 0.01)
@@ -223,7 +226,7 @@ def brought(clipped: int, of: int, what: str, clip: float = CLIP) -> str:
 # ------------------------------------------------------------------------------------------------------ what comes in
 
 
-def _probabilities(probabilities: Any) -> FloatArray:
+def _probabilities(probabilities: Any) -> Floats:
     """Check that these are numbers, in one row or in a table."""
     entries = _entries(probabilities)
     if entries.ndim not in (1, 2, 3):
@@ -247,7 +250,7 @@ def _entries(probabilities: Any) -> npt.NDArray[Any]:
     return entries if entries.dtype.kind in "fiub" else np.asarray(probabilities, dtype=object)
 
 
-def _numbers(entries: npt.NDArray[Any]) -> FloatArray:
+def _numbers(entries: npt.NDArray[Any]) -> Floats:
     """Turn numbers of any kind into floats, and None into NaN; refuse all else."""
     if entries.dtype == object:
         number = Real | Decimal | None
@@ -257,7 +260,7 @@ def _numbers(entries: npt.NDArray[Any]) -> FloatArray:
     return entries.astype(np.float64, copy=False)
 
 
-def _check_range(values: FloatArray, part: FloatArray) -> None:
+def _check_range(values: Floats, part: Floats) -> None:
     """Refuse a part of the values in which something is neither in [0, 1] nor NaN, and count over all of them."""
     if part.size and part.min() >= 0 and part.max() <= 1:  # NaN fails, and is looked at more closely
         return
@@ -267,7 +270,7 @@ def _check_range(values: FloatArray, part: FloatArray) -> None:
         )
 
 
-def _out_of_range(values: FloatArray) -> npt.NDArray[np.bool_]:
+def _out_of_range(values: Floats) -> Booleans:
     return np.asarray(~((values >= 0) & (values <= 1) | np.isnan(values)))
 
 
@@ -281,7 +284,7 @@ def low_end(clip: float | None) -> float:
     return low
 
 
-def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     """The weights in the shape of the reports."""
     given = checks.real_array("weights", weights)
     if given.shape not in (shape, shape[1:]):
@@ -298,7 +301,7 @@ def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 # -------------------------------------------------------------------------------------------------------- in between
 
 
-def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike | None) -> Combined:
+def _by_rule(rule: Rule, values: Floats, low: float, weights: npt.ArrayLike | None) -> Combined:
     """What a rule says, in blocks that stay in the cache."""
     reports = np.atleast_2d(values)
     by_agent = None if weights is None else _by_agent(weights, reports.shape)
@@ -323,7 +326,7 @@ def _by_rule(rule: Rule, values: FloatArray, low: float, weights: npt.ArrayLike 
     return Combined(forecasts, at_odds, clipped)
 
 
-def _by_function(aggregator: Callable[[Any], Any], values: FloatArray, low: float) -> FloatArray:
+def _by_function(aggregator: Callable[[Any], Any], values: Floats, low: float) -> Floats:
     """What a design or a user's function says of the whole table; of a contradiction it says what it says."""
     reports = np.atleast_2d(values)
     inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
@@ -339,7 +342,7 @@ def _by_function(aggregator: Callable[[Any], Any], values: FloatArray, low: floa
 # ------------------------------------------------------------------------------------------------------ what goes out
 
 
-def _like(given: Any, forecasts: FloatArray) -> Any:
+def _like(given: Any, forecasts: Floats) -> Any:
     """The forecasts as a Series with its index, if a data frame of pandas was given."""
     pandas = sys.modules.get("pandas")  # who has a frame has imported it
     if pandas is None or not isinstance(given, pandas.DataFrame):
@@ -347,7 +350,7 @@ def _like(given: Any, forecasts: FloatArray) -> Any:
     return pandas.Series(forecasts, index=given.index, name="forecast")
 
 
-def _forecasts(answer: npt.ArrayLike, usual: npt.NDArray[np.bool_]) -> FloatArray:
+def _forecasts(answer: npt.ArrayLike, usual: Booleans) -> Floats:
     """Check what an aggregator answers on the usual rows, those with an answer and no contradiction; NaN elsewhere."""
     try:
         forecasts = np.asarray(answer, dtype=np.float64)
@@ -361,7 +364,7 @@ def _forecasts(answer: npt.ArrayLike, usual: npt.NDArray[np.bool_]) -> FloatArra
     return np.where(usual, forecasts, np.nan)
 
 
-def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], what: str) -> str:
+def _first(entries: npt.NDArray[Any], wrong: Booleans, what: str) -> str:
     """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412 are none)``."""
     where = np.argwhere(wrong)[0].tolist()
     names = {1: ("entry",), 2: ("row", "column"), 3: ("row", "agent", "option")}[wrong.ndim]
@@ -372,9 +375,7 @@ def _first(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], what: str) -
 # ------------------------------------------------------------------------------------------- more than two outcomes
 
 
-def _distributions(
-    values: FloatArray, rule: AnyAggregator, clip: float | None, weights: npt.ArrayLike | None
-) -> FloatArray:
+def _distributions(values: Floats, rule: AnyAggregator, clip: float | None, weights: npt.ArrayLike | None) -> Floats:
     """What a rule says of questions with options, (questions, agents, options) -> (questions, options), with a warning."""
     reports = check_distributions(values)
     chosen = distribution_rule(rule)

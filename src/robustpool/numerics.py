@@ -11,11 +11,13 @@ from .errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .typing import Floats, Integers
+
 SAME_RELATIVE = 1e-9
 SAME_ABSOLUTE = 1e-15
 
 
-def rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounding(values: Floats) -> Floats:
     """How far apart two floats near ``values`` may lie and still be the same number computed in two ways.
 
     Relative to the distance from 0 *and* from 1, so that the reports 1e-12 and 2e-12 stay two reports.
@@ -23,7 +25,7 @@ def rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return SAME_RELATIVE * np.minimum(np.abs(values), np.abs(1.0 - values)) + SAME_ABSOLUTE
 
 
-def merge_rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def merge_rounded(values: Floats) -> tuple[Floats, Integers]:
     """Recognise numbers that are equal up to rounding.
 
     Returns the distinct numbers in increasing order (of each cluster its middle member) and, in the shape of
@@ -52,7 +54,7 @@ def merge_rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     return ordered[(first + last) // 2], cluster[position].reshape(values.shape)
 
 
-def unique_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def unique_rows(rows: Integers) -> tuple[Integers, Integers]:
     """The distinct rows in lexicographic order, and for each row the index of its distinct one.
 
     >>> unique_rows(np.array([[1, 0], [0, 5], [1, 0]]))[1]
@@ -69,7 +71,7 @@ def unique_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return rows[first], index.reshape(-1)
 
 
-def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def project_simplex(points: Floats) -> Floats:
     """The nearest probability vectors to the rows of ``points``, in the Euclidean norm.
 
     Sort a row downwards, u_1 >= u_2 >= ...; with rho the largest j that has u_j > (sum_{i<=j} u_i - 1)/j =: tau_j,
@@ -86,7 +88,7 @@ def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(points - np.take_along_axis(tau, rho[:, None], axis=1), 0.0)
 
 
-def safe_divide(numerator: NDArray[np.float64], denominator: NDArray[Any]) -> NDArray[np.float64]:
+def safe_divide(numerator: Floats, denominator: NDArray[Any]) -> Floats:
     """``numerator / denominator``, and 0 where the denominator is 0.
 
     >>> safe_divide(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
@@ -94,3 +96,14 @@ def safe_divide(numerator: NDArray[np.float64], denominator: NDArray[Any]) -> ND
     """
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)
+
+
+def logit(x: Floats) -> Floats:
+    """log(x / (1 - x)), to full relative accuracy at both ends: 1 - x is exact from 1/2 on."""
+    return np.asarray(np.log(x / (1 - x)))
+
+
+def sigma(z: Floats) -> Floats:
+    """1 / (1 + exp(-z)), as exp(z) / (1 + exp(z)) where z < 0, so that nothing overflows and small values keep digits."""
+    odds = np.exp(-np.abs(z))
+    return np.asarray(np.where(z < 0, odds, 1.0) / (1 + odds))

@@ -58,6 +58,17 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def estimate(value: float | None, digits: int = 4) -> str:
+    """An estimate as text.
+
+    >>> estimate(0.20007), estimate(float("inf")), estimate(None)
+    ('0.2001', 'infinite', '-')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.{digits}f}" if math.isfinite(value) else "infinite"
+
+
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names in a sentence, not too many.
 

@@ -10,13 +10,13 @@ from ..checks import SUM_ROUNDING
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .rows import BoolArray, FloatArray
+    from ..typing import Booleans, Floats
 
 SUM_TOLERANCE = 1e-6
 """The numbers of an answer may miss 1 by this much (single precision does), then they are divided by their sum."""
 
 
-def check_distributions(values: FloatArray) -> FloatArray:
+def check_distributions(values: Floats) -> Floats:
     """Answers of shape (questions, agents, options) as distributions; all NaN: the agent did not answer.
 
     >>> check_distributions(np.array([[[0.2, 0.3, 0.5], [np.nan, np.nan, np.nan]]]))
@@ -52,10 +52,10 @@ def check_distributions(values: FloatArray) -> FloatArray:
     return np.asarray(values / np.where(np.abs(totals - 1) <= SUM_ROUNDING, 1.0, totals)[:, :, None])
 
 
-def _first(wrong: BoolArray) -> str:
+def _first(wrong: Booleans) -> str:
     row, agent = np.argwhere(wrong)[0].tolist()
     return f"row {row}, agent {agent}"
 
 
-def _count(wrong: BoolArray) -> str:
+def _count(wrong: Booleans) -> str:
     return f"({wrong.sum()} of {wrong.size} answers)"

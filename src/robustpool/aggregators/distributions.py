@@ -31,23 +31,23 @@ from .rules import Rule, get_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .rows import BoolArray, FloatArray
+    from ..typing import Booleans, Floats
 
 
 # ------------------------------------------------------------------------------------------------------------ the pools
 
 
-def mean(reports: FloatArray, weights: FloatArray) -> FloatArray:
+def mean(reports: Floats, weights: Floats) -> Floats:
     """f_k = mean_i x_ik."""
     return _mean(reports, weights)
 
 
-def log_linear(reports: FloatArray, weights: FloatArray) -> FloatArray:
+def log_linear(reports: Floats, weights: Floats) -> Floats:
     """f = g, the geometric mean of the distributions, divided by its sum."""
     return _softmax(_mean(np.log(reports), weights))
 
 
-def robust(reports: FloatArray, weights: FloatArray) -> FloatArray:
+def robust(reports: Floats, weights: Floats) -> Floats:
     """f_k = g_k^d / sum_j g_j^d with d = 1 + ((g_1 - g_2)/(g_1 + g_2))^2 / 5, g_1 >= g_2 the two largest entries of g.
 
     The log-linear pool, pushed out by up to a fifth where it is far out already. With z = log g the fraction is
@@ -59,14 +59,14 @@ def robust(reports: FloatArray, weights: FloatArray) -> FloatArray:
     return _softmax(z * (1 + lead**2 / 5)[:, None])
 
 
-def _mean(terms: FloatArray, weights: FloatArray) -> FloatArray:
+def _mean(terms: Floats, weights: Floats) -> Floats:
     """The weighted mean over the agents, (m, n, k) and (m, n) -> (m, k); a weight of 0 leaves an agent out, whatever she says."""
     heavy = weights[:, :, None]
     total = np.multiply(terms, heavy, where=heavy > 0, out=np.zeros_like(terms)).sum(axis=1)
     return np.asarray(total / weights.sum(axis=1)[:, None])
 
 
-def _softmax(z: FloatArray) -> FloatArray:
+def _softmax(z: Floats) -> Floats:
     """exp(z_k) / sum_j exp(z_j); the largest of each row is finite."""
     e = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(e / e.sum(axis=1, keepdims=True))
@@ -83,7 +83,7 @@ class DistributionRule:
     name: str
     formula: str
     averages: bool  # of probabilities: 0 is a number like others to it, and decides nothing
-    pool: Callable[[FloatArray, FloatArray], FloatArray] = field(repr=False)
+    pool: Callable[[Floats, Floats], Floats] = field(repr=False)
 
 
 DISTRIBUTION_RULES: Mapping[str, DistributionRule] = {
@@ -130,7 +130,7 @@ def least_share(clip: float, options: int) -> float:
     return min(clip, 2 / options**2)
 
 
-def clipped(reports: FloatArray, clip: float) -> tuple[FloatArray, BoolArray]:
+def clipped(reports: Floats, clip: float) -> tuple[Floats, Booleans]:
     """Distributions with at least a least share c for each option, (..., k), and which of them that changed.
 
     y_k = max(c, t x_k) with the t for which sum_k y_k = 1: the options below c are raised to it, and the others give way in
@@ -165,14 +165,12 @@ def clipped(reports: FloatArray, clip: float) -> tuple[FloatArray, BoolArray]:
 class Combined(NamedTuple):
     """Forecasts, and what was odd about the reports."""
 
-    forecasts: FloatArray  # (m, k); NaN where nobody answered
+    forecasts: Floats  # (m, k); NaN where nobody answered
     at_odds: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
     clipped: int  # answers that the clipping changed
 
 
-def combine_distributions(
-    reports: FloatArray, rule: Any, clip: float = 0.0, weights: FloatArray | None = None
-) -> Combined:
+def combine_distributions(reports: Floats, rule: Any, clip: float = 0.0, weights: Floats | None = None) -> Combined:
     """What a rule says of each question: reports (m, n, k) with weights (m, n) or (n,) to forecasts (m, k).
 
     The reports are distributions; an agent with NaN, or with a weight of 0, did not answer. A single answer is kept as it is
@@ -202,7 +200,7 @@ def combine_distributions(
     return Combined(forecasts, at_odds, changed)
 
 
-def _weights(reports: FloatArray, weights: FloatArray) -> FloatArray:
+def _weights(reports: Floats, weights: Floats) -> Floats:
     """The weights with 0 for who did not answer, the largest of a row being 1, so that their sum neither overflows nor vanishes."""
     given = np.where(np.isnan(reports).any(axis=2), 0.0, weights)
     most = given.max(axis=1, keepdims=True, initial=0.0)
@@ -210,7 +208,7 @@ def _weights(reports: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(given > 0, np.maximum(scaled, SMALLEST), 0.0)
 
 
-def _pooled(rule: DistributionRule, reports: FloatArray, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
+def _pooled(rule: DistributionRule, reports: Floats, weights: Floats) -> tuple[Floats, Booleans]:
     """The forecasts, and which rows contradict themselves."""
     there = weights > 0
     answers = np.count_nonzero(there, axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,12 @@ from ..wording import counted
 from .rows import blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..typing import Floats
 
 COMPILED_FROM = 1 << 15
-"""Reports from which on compiled code pays for loading it."""
+"""Reports from which on compiled code pays for loading it, where numba is installed; the forecasts are the same."""
 
 SHOWN = 1 << 20  # values of a table whose Lipschitz constant is shown, at most
 
@@ -34,7 +37,7 @@ class GridAggregator:
     array([0.3, 0.5])
     """
 
-    values: NDArray[np.float64]  # (N + 1, ..., N + 1), an axis for each agent
+    values: Floats  # (N + 1, ..., N + 1), an axis for each agent
 
     def __post_init__(self) -> None:
         """Copy and check the table."""
@@ -65,14 +68,14 @@ class GridAggregator:
         """The Lipschitz constant in the 1-norm: N times the largest step between neighbours."""
         return self.resolution * max(float(np.abs(np.diff(self.values, axis=a)).max()) for a in range(self.agents))
 
-    def __call__(self, reports: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, reports: ArrayLike) -> Floats:
         """The forecasts for reports: (m, n) -> (m,); NaN for a row without answers."""
         x = np.asarray(reports, dtype=np.float64)
         if x.ndim == 2 and x.shape[1] != self.agents:
             raise InputError(f"this design is for {self.agents} agents; there are {x.shape[1]} reports.")
         if x.ndim != 2:
             raise InputError(f"reports must have the shape (m, {self.agents}); the shape is {x.shape}.")
-        if x.size >= COMPILED_FROM:
+        if x.size >= COMPILED_FROM and find_spec("numba"):
             from .interpolation import interpolate
 
             forecasts = np.empty(len(x))
@@ -82,7 +85,7 @@ class GridAggregator:
         parts = [self._interpolate(x[block]) for block in blocks(x)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _check(self, x: NDArray[np.float64]) -> None:
+    def _check(self, x: Floats) -> None:
         """Refuse rows with some answers but not all, and what is no probability."""
         missing = np.isnan(x)
         partly = missing.any(axis=1) & ~missing.all(axis=1)
@@ -97,6 +100,10 @@ class GridAggregator:
             where = np.argwhere(bad)[0]
             raise InputError(f"report must lie in [0, 1]; reports{checks.place(where)} is {x[tuple(where)]:g}.")
 
+    def __repr__(self) -> str:
+        """Its shape, in a line."""
+        return f"GridAggregator({counted(self.agents, 'agent')}, reports in steps of 1/{self.resolution:,})"
+
     def _repr_html_(self) -> html.Html:
         """In a notebook: a heat map for two agents, else a line."""
         low, high, N = float(self.values.min()), float(self.values.max()), self.resolution
@@ -106,7 +113,7 @@ class GridAggregator:
         picture = [html.heatmap(self.values)] if self.agents == 2 else []
         return html.card("Aggregator on a grid", html.line(said), *picture)
 
-    def _interpolate(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _interpolate(self, x: Floats) -> Floats:
         scaled = self.resolution * np.nan_to_num(x)
         cell = np.minimum(scaled.astype(np.int64), self.resolution - 1)
         alpha = scaled - cell

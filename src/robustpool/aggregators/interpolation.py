@@ -8,14 +8,14 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..typing import Floats
 
 
 CORNERS_FROM = 8
 """Rows for each value of the table from which on it pays to write out the corners of all cells."""
 
 
-def interpolate(values: NDArray[np.float64], reports: NDArray[np.float64], forecasts: NDArray[np.float64]) -> bool:
+def interpolate(values: Floats, reports: Floats, forecasts: Floats) -> bool:
     """Fill in the forecasts for reports (m, n) in [0, 1]; False as soon as a report is something else, NaN included.
 
     ``values`` is the table (N + 1, ..., N + 1). The arithmetic is that of `GridAggregator`, step by step.
@@ -26,7 +26,7 @@ def interpolate(values: NDArray[np.float64], reports: NDArray[np.float64], forec
     return bool(_fill(values.ravel(), N, reports, forecasts))
 
 
-def _corners(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _corners(values: Floats) -> Floats:
     """f_00, f_01, f_10 and f_11 of each cell side by side, and a last row and column of cells for the reports of 1."""
     padded = np.pad(values, (0, 1), mode="edge")
     return np.stack((padded[:-1, :-1], padded[:-1, 1:], padded[1:, :-1], padded[1:, 1:]), axis=-1)

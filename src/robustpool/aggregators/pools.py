@@ -21,41 +21,36 @@ array([0.973, 0.2  ])
 
 from __future__ import annotations
 
-from math import log, log1p
+from math import erfc, exp, lgamma, log, log1p, pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..numerics import logit, sigma
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .rows import FloatArray, Rows
+    from ..typing import Floats
+    from .rows import Rows
+
+MOST_BETA = 1e5
+"""Up to here the series of `beta_pool` is summed, at most some thousand terms."""
 
 # ------------------------------------------------------------------------------------------------------------ log-odds
 
 
-def logit(x: FloatArray) -> FloatArray:
-    """log(x / (1 - x)), to full relative accuracy at both ends: 1 - x is exact from 1/2 on."""
-    return np.asarray(np.log(x / (1 - x)))
-
-
-def sigma(z: FloatArray) -> FloatArray:
-    """1 / (1 + exp(-z)), as exp(z) / (1 + exp(z)) where z < 0, so that nothing overflows and small values keep digits."""
-    odds = np.exp(-np.abs(z))
-    return np.asarray(np.where(z < 0, odds, 1.0) / (1 + odds))
-
-
-def log_odds(rows: Rows) -> FloatArray:
+def log_odds(rows: Rows) -> Floats:
     """s = sum_i logit x_i."""
     return rows.total(logit(rows.reports))
 
 
-def logit_mean(rows: Rows) -> FloatArray:
+def logit_mean(rows: Rows) -> Floats:
     """Logit of the mean report, as log sum x_i - log sum (1 - x_i)."""
     return np.log(rows.total(rows.reports)) - np.log(rows.total(1 - rows.reports))
 
 
-def logit_root_mean(rows: Rows, k: float) -> FloatArray:
+def logit_root_mean(rows: Rows, k: float) -> Floats:
     """k logit(mean_i sigma(l_i / k)): from the logit of the mean report (k = 1) to the mean logit (k -> inf).
 
     For k = 2 it is 4 atanh(mean_i tanh(l_i / 4)), in a form that survives |l_i| > 75, where tanh(l_i / 4) rounds to 1.
@@ -67,12 +62,12 @@ def logit_root_mean(rows: Rows, k: float) -> FloatArray:
 # ------------------------------------------------------------------------------------------- averages of probabilities
 
 
-def mean(rows: Rows) -> FloatArray:
+def mean(rows: Rows) -> Floats:
     """Average the reports: (x_1 + ... + x_n) / n."""
     return rows.mean(rows.reports)
 
 
-def _mean_of_the_middle(rows: Rows, k: npt.NDArray[np.intp]) -> FloatArray:
+def _mean_of_the_middle(rows: Rows, k: npt.NDArray[np.intp]) -> Floats:
     """Average what remains of each row without its k smallest and its k largest reports; k has shape (m,)."""
     if not k.any():
         return mean(rows)
@@ -82,63 +77,81 @@ def _mean_of_the_middle(rows: Rows, k: npt.NDArray[np.intp]) -> FloatArray:
     return np.asarray(np.where(kept, ordered, 0.0).sum(axis=1) / (rows.n - 2 * k))
 
 
-def median(rows: Rows) -> FloatArray:
+def median(rows: Rows) -> Floats:
     """Take the middle report, or the mean of the two middle ones."""
     return _mean_of_the_middle(rows, (rows.n - 1) // 2)
 
 
-def trimmed_mean(rows: Rows, share: float) -> FloatArray:
+def trimmed_mean(rows: Rows, share: float) -> Floats:
     """Average without the floor(share n) smallest and as many largest reports; at least the median remains."""
     k = np.floor(share * rows.n + 1e-9).astype(np.intp)  # 0.29 * 100 is 28.999999999999996
     return _mean_of_the_middle(rows, np.minimum(k, (rows.n - 1) // 2))
 
 
-def geometric_mean(rows: Rows) -> FloatArray:
+def geometric_mean(rows: Rows) -> Floats:
     """(x_1 ... x_n)^(1/n), not normalised: the complements pooled alike do not sum with it to 1."""
     return np.exp(rows.mean(np.log(rows.reports)))
 
 
-def karmarkar(rows: Rows, a: float) -> FloatArray:
+def karmarkar(rows: Rows, a: float) -> Floats:
     """p^a / (p^a + (1-p)^a) of the mean report p, that is sigma(a logit p)."""
     return sigma(a * logit_mean(rows))
 
 
-def beta_pool(rows: Rows, a: float) -> FloatArray:
-    """I_p(a, a) of the mean report p, with I the regularised incomplete beta function."""
-    from scipy.special import betainc
+def beta_pool(rows: Rows, a: float) -> Floats:
+    """I_p(a, a) of the mean report p, with I the regularised incomplete beta function.
 
-    return np.asarray(betainc(a, a, mean(rows)), dtype=np.float64)
+    With x = min(p, 1 - p) and (a)_k = a (a+1) ... (a+k-1), the smaller of I_p and 1 - I_p is a series of positive terms,
+
+        I_x(a, a) = (4x(1-x))^a Gamma(a + 1/2) / (2 sqrt(pi) Gamma(a + 1)) sum_k (2a)_k / (a+1)_k x^k,
+
+    which converges most slowly at x = 1/2. For large a it is erfc(sqrt(-(a - 1/4) log(4x(1-x)))) / 2, up to 1/a^2.
+    """
+    p = mean(rows)
+    x = np.clip(np.minimum(p, 1 - p), 0.0, 0.5)
+    if a > MOST_BETA:
+        z = np.sqrt((0.25 - a) * np.log1p(-((1 - 2 * x) ** 2)))
+        smaller = np.array([erfc(each) / 2 for each in z.tolist()])
+    else:
+        term = (4 * x * (1 - x)) ** a * (exp(lgamma(a + 0.5) - lgamma(a + 1)) / (2 * sqrt(pi)))
+        smaller, size, total, k = term.copy(), 1.0, 1.0, 0
+        while size > 1e-17 * total:  # at x = 1/2
+            ratio = (2 * a + k) / (a + 1 + k)
+            size, total, k = size * ratio / 2, total + size * ratio / 2, k + 1
+            term *= ratio * x
+            smaller += term
+    return np.where(p < 0.5, smaller, np.where(p > 0.5, 1 - smaller, 0.5))
 
 
 # ----------------------------------------------------------------------------------------------- functions of log-odds
 
 
-def geometric_odds(rows: Rows) -> FloatArray:
+def geometric_odds(rows: Rows) -> Floats:
     """sigma(s / n): the geometric mean of the odds."""
     return extremized_odds(rows, d=1.0)
 
 
-def extremized_odds(rows: Rows, d: float) -> FloatArray:
+def extremized_odds(rows: Rows, d: float) -> Floats:
     """sigma(d s / n): the geometric mean of the odds, to the power d."""
     return sigma(d * (log_odds(rows) / rows.n))
 
 
-def neyman_factor(n: npt.NDArray[np.intp]) -> FloatArray:
+def neyman_factor(n: npt.NDArray[np.intp]) -> Floats:
     """d(n) = n (sqrt(3n^2 - 3n + 1) - 2) / (n^2 - n - 1), from d(1) = 1 up to sqrt 3."""
     return np.asarray(n * (np.sqrt(3 * n**2 - 3 * n + 1) - 2) / (n**2 - n - 1))
 
 
-def neyman_odds(rows: Rows) -> FloatArray:
+def neyman_odds(rows: Rows) -> Floats:
     """sigma(d(n) s / n) with Neyman and Roughgarden's factor d(n)."""
     return sigma(neyman_factor(rows.n) * (log_odds(rows) / rows.n))
 
 
-def scaled_log_odds(rows: Rows, alpha: float) -> FloatArray:
+def scaled_log_odds(rows: Rows, alpha: float) -> Floats:
     """sigma(alpha s)."""
     return sigma(alpha * log_odds(rows))
 
 
-def robust(rows: Rows) -> FloatArray:
+def robust(rows: Rows) -> Floats:
     """logit f = L (1 + (2p - 1)^2 / 5), with L = s / n the mean log-odds and p = sigma(L), so that 2p - 1 = tanh(L/2).
 
     The geometric mean of the odds, pushed out by up to a fifth of L where it is far out already. It rises with every report,
@@ -153,7 +166,7 @@ def robust(rows: Rows) -> FloatArray:
 # --------------------------------------------------------------------- conditionally independent agents, given a prior
 
 
-def _given_prior(rows: Rows, logit_prior: FloatArray | float) -> FloatArray:
+def _given_prior(rows: Rows, logit_prior: Floats | float) -> Floats:
     """sigma(s - (n-1) logit mu): the posterior of n conditionally independent agents who share the prior mu.
 
     Summed as the prior's log-odds and what each agent adds to them, which keeps the digits of unanimous reports.
@@ -164,22 +177,22 @@ def _given_prior(rows: Rows, logit_prior: FloatArray | float) -> FloatArray:
     return sigma(prior + rows.total(logit(rows.reports) - prior[..., None]))
 
 
-def product(rows: Rows) -> FloatArray:
+def product(rows: Rows) -> Floats:
     """sigma(s) = x_1 ... x_n / (x_1 ... x_n + (1-x_1) ... (1-x_n)): the prior is 1/2."""
     return _given_prior(rows, 0.0)
 
 
-def bordley(rows: Rows, prior: float) -> FloatArray:
+def bordley(rows: Rows, prior: float) -> Floats:
     """sigma(s - (n-1) logit mu): the prior mu is known."""
     return _given_prior(rows, log(prior) - log1p(-prior))
 
 
-def average_prior(rows: Rows) -> FloatArray:
+def average_prior(rows: Rows) -> Floats:
     """sigma(s - (n-1) logit mean_i x_i): the prior is taken to be the mean report."""
     return _given_prior(rows, logit_mean(rows))
 
 
-def arieli_tuned(rows: Rows) -> FloatArray:
+def arieli_tuned(rows: Rows) -> Floats:
     """sigma(s - (n-1) logit ep) with ep = 0.98 mean_i x_i, plus 0.02 where the mean is above 1/2.
 
     Published for two agents; with more, the prior is estimated from their mean in the same way. The rule jumps where the
@@ -196,7 +209,7 @@ ALPHA_3, ALPHA_4 = 0.2938321819, 0.2012608381
 """The slope at s = 0 of any rule for three and for four agents that attains the lower bound (docs/derivations/lower-bound)."""
 
 
-def minimax(rows: Rows, b: float) -> FloatArray:
+def minimax(rows: Rows, b: float) -> Floats:
     """The rule of small worst-case regret for each n: conditionally independent agents, unknown prior, square loss.
 
     n = 1      f = x_1
@@ -227,26 +240,26 @@ def minimax(rows: Rows, b: float) -> FloatArray:
     return forecasts
 
 
-def _minimax_2(rows: Rows, b: float) -> FloatArray:
+def _minimax_2(rows: Rows, b: float) -> Floats:
     s = log_odds(rows)
     return sigma(s * (1 / 2 + b * np.tanh(s / 4) ** 2))
 
 
-def _minimax_3(rows: Rows) -> FloatArray:
+def _minimax_3(rows: Rows) -> Floats:
     s = log_odds(rows)
     return sigma(s * (ALPHA_3 + 0.2 * np.tanh(s / 3) ** 2))
 
 
-def _minimax_4(rows: Rows) -> FloatArray:
+def _minimax_4(rows: Rows) -> Floats:
     s, logits = log_odds(rows), logit(rows.reports)
     e = np.maximum(np.abs(logits) - 1.35335, 0)
     strong = rows.total(np.sign(logits) * (e / (1 + 0.54436 / e)))  # e^2 / (e + c), at 0 and at infinity as well
     return sigma(s * (ALPHA_4 + 0.04091 * np.tanh(s / 1.58558) ** 2) + 0.30294 * strong)
 
 
-def _minimax_5(rows: Rows) -> FloatArray:
+def _minimax_5(rows: Rows) -> Floats:
     return _given_prior(rows, 1.04 * logit_root_mean(rows, k=2))
 
 
-def _minimax_6(rows: Rows) -> FloatArray:
+def _minimax_6(rows: Rows) -> Floats:
     return _given_prior(rows, logit_root_mean(rows, k=3))

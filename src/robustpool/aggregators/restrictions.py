@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..structures.report_formats import ReportFormat
+    from ..typing import Booleans, Floats, Integers
 
 MOST_PROFILES = 4000
 """Above this many profiles that do not form a grid, pairs of profiles are too many to look at."""
@@ -41,19 +42,46 @@ class Lipschitz:
         """Check the constant."""
         object.__setattr__(self, "constant", checks.number("the Lipschitz constant", self.constant, above=0))
 
-    def slacks(self, differences: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:  # noqa: ARG002
+    def slacks(self, differences: Floats, ordered: int) -> Floats:  # noqa: ARG002
         """L |x' - x|_1 for differences x' - x of shape (..., agents, coordinates)."""
         return self.constant * np.abs(differences).sum(axis=(-1, -2))
 
 
 @dataclass(frozen=True)
 class Monotone:
-    """f(x) <= f(x') whenever x <= x' in each agent's own probability of the second state, all else equal."""
+    """f(x) <= f(x') whenever x <= x' in each agent's own probability of the second state, all else equal.
 
-    def slacks(self, differences: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:
+    With more than two states, give the number of a ``state``, from 0 on. Its forecast does not fall from x to x' if every
+    agent finds it at least as likely in x', and no other state likelier. That is stated in cvxpy.
+    """
+
+    state: int | None = None
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        return "Monotone()" if self.state is None else f"Monotone(state={self.state})"
+
+    def in_one_of(self, states: int) -> Constrained:
+        """The same for more than two states, as constraints on the forecast of the state."""
+        if self.state is None:
+            raise UnsupportedError(
+                "monotone needs two states, or the state to order by, such as Monotone(state=0): reports over more states "
+                "have no order of their own."
+            )
+        state = checks.whole("state", self.state, least=0, most=states - 1)
+
+        def rises(table: Any, reports: Floats) -> list[Any]:
+            checks.fits_in_memory("a monotone table", 1.0 * len(reports) * reports.size)
+            news = reports * np.where(np.arange(reports.shape[2]) == state, 1.0, -1.0)
+            better = (news[:, None] <= news[None]).all(axis=(2, 3)) & ~np.eye(len(news), dtype=bool)
+            direct = better & ~(better.astype(np.float32) @ better.astype(np.float32) > 0)  # the others follow
+            lower, upper = np.nonzero(direct)
+            return [table[lower, state] <= table[upper, state]] if len(lower) else []
+
+        return Constrained(rises, f"monotone in state {state}")
+
+    def slacks(self, differences: Floats, ordered: int) -> Floats:
         """0 where f(x') may not exceed f(x), that is where x' <= x; infinite elsewhere."""
-        if ordered == 0:
-            raise UnsupportedError("monotone needs two states: reports over more states have no order.")
         below = np.all(differences[..., :ordered] <= 0, axis=(-1, -2)) & np.all(
             differences[..., ordered:] == 0, axis=(-1, -2)
         )
@@ -80,8 +108,16 @@ class Constrained:
     >>> cautious = Constrained(lambda table, reports: [table >= 0.05, table <= 0.95], name="cautious")
     """
 
-    function: Callable[[Any, NDArray[np.float64]], Sequence[Any]]
+    function: Callable[[Any, Floats], Sequence[Any]]
     name: str = "constrained"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be solved."""
+        checks.extra("a constraint of your own", "cvxpy")
+
+    def __repr__(self) -> str:
+        """Its name is all that can be said of it."""
+        return f"Constrained({self.name})"
 
 
 Restriction = Lipschitz | Monotone | Symmetric | Mirrored | Constrained
@@ -91,9 +127,9 @@ Restriction = Lipschitz | Monotone | Symmetric | Mirrored | Constrained
 class Differences:
     """f[upper[e]] - f[lower[e]] <= slack[e] for each e, between cells of a table."""
 
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    slack: NDArray[np.float64]
+    lower: Integers
+    upper: Integers
+    slack: Floats
 
     def __len__(self) -> int:
         """The number of constraints."""
@@ -108,7 +144,7 @@ class Differences:
         ends = (np.concatenate((edge, edge)), np.concatenate((self.upper, self.lower)))
         return sparse.csc_matrix((signs, ends), shape=(len(self), cells))
 
-    def repaired(self, table: NDArray[np.float64], pinned: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def repaired(self, table: Floats, pinned: Booleans) -> Floats:
         """The same table with the solver's small violations taken out; it moves by no more than they add up to.
 
         Two states: raise f[lower] to f[upper] - slack around the pinned cells, then lower f[upper] to f[lower] + slack,
@@ -131,11 +167,11 @@ class Differences:
 
 def _settled(
     better: np.ufunc,
-    values: NDArray[np.float64],
-    to: NDArray[np.int64],
-    of: NDArray[np.int64],
-    gain: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    values: Floats,
+    to: Integers,
+    of: Integers,
+    gain: Floats,
+) -> Floats:
     """values[to] = better(values[to], values[of] + gain), again and again until nothing changes."""
     while True:
         after = values.copy()
@@ -149,14 +185,34 @@ def _settled(
 class TableLayout:
     """Which profiles a table of forecasts answers, which of them share a cell, and how the cells bind each other."""
 
-    reports: NDArray[np.float64]  # (profiles, agents, coordinates): the family's, and all their images under symmetries
-    cell: NDArray[np.int64]  # (profiles,): the cell of a profile
-    flipped: NDArray[np.bool_]  # (profiles,): whether a profile says the mirror image of its cell, f = 1 - table
-    balanced: NDArray[np.bool_]  # (cells,): cells that are their own mirror image, so that they say 1/2
+    reports: Floats  # (profiles, agents, coordinates): the family's, and all their images under symmetries
+    cell: Integers  # (profiles,): the cell of a profile
+    flipped: Booleans  # (profiles,): whether a profile says the mirror image of its cell, f = 1 - table
+    balanced: Booleans  # (cells,): cells that are their own mirror image, so that they say 1/2
     cells: int
-    of_family: NDArray[np.int64]  # (profiles of the family,): their number among ``reports``
+    of_family: Integers  # (profiles of the family,): their number among ``reports``
     differences: Differences
     constraints: tuple[Constrained, ...]
+
+    def folded(self, profile: NDArray[Any], mass: Floats) -> tuple[NDArray[np.int32], Floats]:
+        """The cells of profiles (...), and their masses (..., states) as the cells see them: flipped or balanced."""
+        cell = self.cell[profile].astype(np.int32)
+        if self.flipped.any() or self.balanced.any():
+            mass = np.where(self.flipped[profile][..., None], mass[..., ::-1], mass)
+            mass = np.where(self.balanced[cell][..., None], mass.mean(axis=-1, keepdims=True), mass)
+        return cell, mass
+
+    def spread(self, table: Floats) -> Floats:
+        """A table (cells, states) as forecasts of every profile, shape (profiles, states)."""
+        return np.where(self.flipped[:, None], table[self.cell][:, ::-1], table[self.cell])
+
+    def table_of(self, aggregator: Callable[[Floats], Floats]) -> Floats:
+        """The table of an aggregator for two states: what it says at each cell's first profile that is not flipped."""
+        first = np.zeros(self.cells, dtype=np.int64)
+        profile = np.flatnonzero(~self.flipped)[::-1]
+        first[self.cell[profile]] = profile
+        second = aggregator(as_seen(self.reports[first]))
+        return np.where(self.balanced[:, None], 0.5, np.stack((1.0 - second, second), axis=1))
 
     def user_constraints(self, forecasts: Any) -> list[Any]:
         """The user's cvxpy constraints on the table; ``forecasts`` is the variable over cells."""
@@ -177,15 +233,19 @@ class TableLayout:
         return found
 
 
-def lay_out(
-    reports: NDArray[np.float64], report: ReportFormat, states: int, restrictions: Sequence[Restriction]
-) -> TableLayout:
+def lay_out(reports: Floats, report: ReportFormat, states: int, restrictions: Sequence[Restriction]) -> TableLayout:
     """The layout of the table for a family's report profiles under restrictions."""
     for restriction in restrictions:
         if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Mirrored, Constrained)):
             raise InputError(
                 f"a restriction must be Lipschitz, Monotone, Symmetric, Mirrored or Constrained; it is {restriction!r}."
             )
+    if states > 2:
+        if report.name not in ("posterior", "decision") and any(isinstance(r, Monotone) for r in restrictions):
+            raise UnsupportedError(
+                f"monotone in one of {states} states needs reports that are posteriors or decisions; they are {report.name}."
+            )
+        restrictions = [r.in_one_of(states) if isinstance(r, Monotone) else r for r in restrictions]
     images, mirrored = _images(reports, report, states, restrictions)
     distinct, coordinate = merge_rounded(images)
     rows, image = unique_rows(coordinate.reshape(len(images), -1))
@@ -215,8 +275,8 @@ def lay_out(
 
 
 def _images(
-    reports: NDArray[np.float64], report: ReportFormat, states: int, restrictions: Sequence[Restriction]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    reports: Floats, report: ReportFormat, states: int, restrictions: Sequence[Restriction]
+) -> tuple[Floats, Booleans]:
     """The profiles under each symmetry, one after the other, the identity first; and which symmetries mirror."""
     symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
     if symmetric and reports.shape[1] > MOST_SYMMETRIC_AGENTS:
@@ -236,10 +296,10 @@ def _images(
     return np.concatenate(images + ([1.0 - image for image in images] if mirror else [])), mirrored
 
 
-Bonds = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
+Bonds = tuple["Integers", "Integers", "Floats"]
 
 
-def _bonds(reports: NDArray[np.float64], restriction: Lipschitz | Monotone, ordered: int) -> Bonds:
+def _bonds(reports: Floats, restriction: Lipschitz | Monotone, ordered: int) -> Bonds:
     """The difference constraints between profiles that imply all others: (lower, upper, slack)."""
     lower, upper = _grid_neighbours(reports) or _all_pairs(len(reports))
     slack = restriction.slacks(reports[upper] - reports[lower], ordered)
@@ -254,7 +314,7 @@ def _bonds(reports: NDArray[np.float64], restriction: Lipschitz | Monotone, orde
     return lower[keep], upper[keep], slack[keep]
 
 
-def _grid_neighbours(reports: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+def _grid_neighbours(reports: Floats) -> tuple[Integers, Integers] | None:
     """If the profiles are a full grid: neighbours along each axis, both ways; a path of them joins any two."""
     flat = reports.reshape(len(reports), -1)
     sizes = [len(np.unique(column)) for column in flat.T]
@@ -266,7 +326,7 @@ def _grid_neighbours(reports: NDArray[np.float64]) -> tuple[NDArray[np.int64], N
     return np.concatenate((low, high)), np.concatenate((high, low))
 
 
-def _all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _all_pairs(count: int) -> tuple[Integers, Integers]:
     if count > MOST_PROFILES:
         raise UnsupportedError(
             f"Lipschitz and monotone tables need at most {MOST_PROFILES} profiles unless these form a grid; there are {count}."
@@ -275,9 +335,7 @@ def _all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return lower, upper
 
 
-def _between_cells(
-    bonds: list[Bonds], cell: NDArray[np.int64], flipped: NDArray[np.bool_], balanced: NDArray[np.bool_]
-) -> Differences:
+def _between_cells(bonds: list[Bonds], cell: Integers, flipped: Booleans, balanced: Booleans) -> Differences:
     """The constraints between cells: of several between the same two, the tightest; none that always holds."""
     lower = np.concatenate([b[0] for b in bonds] or [np.zeros(0, np.int64)])
     upper = np.concatenate([b[1] for b in bonds] or [np.zeros(0, np.int64)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
+    from ..typing import Booleans, Floats
 
 CELLS_AT_ONCE = 1 << 15
 """Reports that are worked on at a time: their terms stay in the processor's cache, and the memory needed is bounded."""
@@ -20,17 +19,17 @@ CELLS_AT_ONCE = 1 << 15
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
-def answers(reports: FloatArray) -> npt.NDArray[np.intp]:
+def answers(reports: Floats) -> npt.NDArray[np.intp]:
     """Count the agents who answered, row by row."""
     return np.asarray(np.count_nonzero(~np.isnan(reports), axis=1))
 
 
-def contradictory(reports: FloatArray) -> BoolArray:
+def contradictory(reports: Floats) -> Booleans:
     """Mark the rows in which one agent is certain of 0 and another is certain of 1."""
     return np.asarray(np.any(reports == 0, axis=1) & np.any(reports == 1, axis=1))
 
 
-def blocks(reports: FloatArray) -> Iterator[slice]:
+def blocks(reports: Floats) -> Iterator[slice]:
     """Slices of the rows, with some `CELLS_AT_ONCE` reports each."""
     step = max(1, CELLS_AT_ONCE // max(1, reports.shape[1]))
     for first in range(0, len(reports), step):
@@ -53,7 +52,7 @@ class Rows:
     array([0.35])
     """
 
-    def __init__(self, reports: FloatArray, weights: FloatArray | None = None, *, complete: bool = False) -> None:
+    def __init__(self, reports: Floats, weights: Floats | None = None, *, complete: bool = False) -> None:
         """Count the answers; ``complete`` says that nobody is missing, which is quicker."""
         self.reports = reports
         self.complete = complete or not np.isnan(reports).any()
@@ -71,16 +70,16 @@ class Rows:
         """How many rows there are."""
         return len(self.reports)
 
-    def total(self, terms: FloatArray) -> FloatArray:
+    def total(self, terms: Floats) -> Floats:
         """sum_i w_i terms_i over the agents who answered; the terms have the shape of the reports."""
         weighted = terms if self.weights is None else self.weights * terms
         return np.asarray(weighted.sum(axis=1) if self.complete else np.nansum(weighted, axis=1))
 
-    def mean(self, terms: FloatArray) -> FloatArray:
+    def mean(self, terms: Floats) -> Floats:
         """The (weighted) mean of the terms over the agents who answered."""
         return self.total(terms) / self.n
 
-    def by_answers(self) -> Iterator[tuple[int, BoolArray | slice, Rows]]:
+    def by_answers(self) -> Iterator[tuple[int, Booleans | slice, Rows]]:
         """Each number of answers that occurs, which rows have it, and these rows."""
         if self.complete:
             yield self.reports.shape[1], slice(None), self

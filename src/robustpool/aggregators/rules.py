@@ -11,25 +11,22 @@ array([0.7778, 0.    , 0.5   ,    nan])
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import html
 from ..errors import InputError
+from ..typing import Floats
 from ..wording import between, outward
 from . import pools
-from .rows import FloatArray, Rows, answers, blocks, contradictory
+from .rows import Rows, answers, blocks, contradictory
+from .worst_cases import worst_case_on_record
 
-Pool: TypeAlias = Callable[..., FloatArray]
-
-WORST_CASES = Path(__file__).with_name("worst_cases.json")
-"""What is found and proved of the worst case of each rule with its default parameters; written by `make regrets`."""
+Pool: TypeAlias = Callable[..., Floats]
 
 
 @final
@@ -54,7 +51,7 @@ class Rule:
     parameters: Mapping[str, float] = field(hash=False)
     pool: Pool = field(repr=False)
 
-    def __call__(self, reports: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
+    def __call__(self, reports: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
         """Pool each row of reports: (m, n) -> (m,); weights of the agents, (n,) or (m, n), are positive."""
         table = np.asarray(reports, dtype=np.float64)
         if table.ndim != 2:
@@ -68,7 +65,7 @@ class Rule:
                 forecasts[block] = self._pooled(table[block], None if by_agent is None else by_agent[block])
         return forecasts
 
-    def _pooled(self, block: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def _pooled(self, block: Floats, weights: Floats | None) -> Floats:
         """Pool rows that fit into the cache; in most blocks nobody is missing and nobody is certain."""
         if block.size and block.min() > 0 and block.max() < 1:  # NaN fails
             columns = np.asfortranarray(block)  # sums over the agents are fast
@@ -79,6 +76,10 @@ class Rule:
         rows = Rows(np.asfortranarray(block[usual]), None if weights is None else weights[usual])
         forecasts[usual] = self.pool(rows, **self.parameters)
         return forecasts
+
+    def __repr__(self) -> str:
+        """The call that gives it again."""
+        return f"get_rule({self.name!r})"
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the formula, the source, the worst case as far as it is known, and a heat map."""
@@ -93,12 +94,12 @@ class Rule:
 
 def _worst_case_text(name: str) -> str:
     """What is known of the worst case of a rule for two conditionally independent agents, and how."""
-    known: Mapping[str, Any] | None = json.loads(WORST_CASES.read_text(encoding="utf-8")).get(name)
-    if known is None:
+    known = worst_case_on_record(name)
+    if known.lower is not None and known.upper is not None:
+        return f"{between(known.lower, known.upper, 9)}, proved for two conditionally independent agents"
+    if known.found is None:
         return "not listed for these parameters; robustpool.worst_case searches, robustpool.certify proves"
-    if known["proved"]:
-        return f"{between(known['lower'], known['upper'], 9)}, proved for two conditionally independent agents"
-    found = outward(known["found"], "ROUND_FLOOR", 9)
+    found = outward(known.found, "ROUND_FLOOR", 9)
     return f"at least {found}, found by search for two conditionally independent agents, not proved"
 
 
@@ -282,8 +283,8 @@ def _definition(stem: str) -> Definition:
         return RULES[stem]
     from difflib import get_close_matches
 
-    closest = get_close_matches(stem.lower(), RULES, n=1, cutoff=0.0)[0]
-    raise InputError(f"rule must be one of {', '.join(RULES)}; it is {stem!r}, and the closest is {closest!r}.")
+    closest = "".join(f", and the closest is {name!r}" for name in get_close_matches(stem.lower(), RULES, n=1))
+    raise InputError(f"rule must be one of {', '.join(RULES)}; it is {stem!r}{closest}.")
 
 
 def _settings(name: str, text: str) -> dict[str, str]:

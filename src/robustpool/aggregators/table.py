@@ -10,9 +10,12 @@ import numpy as np
 from .. import checks, html
 from ..errors import InputError
 from ..numerics import rounding
+from ..wording import counted
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..typing import Floats, Integers
 
 
 SHOWN = 10
@@ -28,15 +31,15 @@ class TableAggregator:
     array([0.7])
     """
 
-    reports: NDArray[np.float64]  # (profiles, agents, coordinates)
-    forecasts: NDArray[np.float64]  # (profiles,) for two states, else (profiles, states)
-    _levels: NDArray[np.float64] = field(init=False, repr=False)
+    reports: Floats  # (profiles, agents, coordinates)
+    forecasts: Floats  # (profiles,) for two states, else (profiles, states)
+    _levels: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Copy, check and index the profiles."""
         reports = checks.real_array("reports", self.reports)
         forecasts = checks.real_array("forecasts", self.forecasts)
-        if reports.ndim != 3 or len(reports) != len(forecasts) or forecasts.ndim not in (1, 2):
+        if reports.ndim != 3 or forecasts.ndim not in (1, 2) or len(reports) != len(forecasts):
             raise InputError(
                 "a table needs reports of shape (profiles, agents, coordinates) and a forecast for each profile; "
                 f"the shapes are {reports.shape} and {forecasts.shape}."
@@ -47,7 +50,7 @@ class TableAggregator:
         object.__setattr__(self, "forecasts", checks.frozen(forecasts))
         object.__setattr__(self, "_levels", np.unique(reports))
 
-    def __call__(self, reports: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, reports: ArrayLike) -> Floats:
         """The forecasts for profiles: (m, agents) or (m, agents, coordinates) -> (m,) or (m, states)."""
         asked = np.asarray(reports, dtype=np.float64)
         asked = asked[:, :, None] if asked.ndim == 2 else asked
@@ -65,6 +68,11 @@ class TableAggregator:
             )
         return self.forecasts[self._find(asked)]
 
+    def __repr__(self) -> str:
+        """Its shape, in a line."""
+        profiles, agents, _ = self.reports.shape
+        return f"TableAggregator({counted(agents, 'agent')}, {counted(profiles, 'report profile')})"
+
     def _repr_html_(self) -> html.Html:
         """In a notebook: the first profiles and what is said there."""
         count, agents, _ = self.reports.shape
@@ -79,7 +87,7 @@ class TableAggregator:
         )
         return html.card("Aggregator as a table", said, html.table(header, rows, count - SHOWN, "profiles"))
 
-    def _find(self, asked: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _find(self, asked: Floats) -> Integers:
         """The row of each profile, reports compared up to rounding."""
         known = self._index(self.reports)
         index = self._index(asked)
@@ -98,7 +106,7 @@ class TableAggregator:
             )
         return found
 
-    def _index(self, reports: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _index(self, reports: Floats) -> Integers:
         """Each report coordinate as the number of the level that it equals up to rounding; -1 where there is none."""
         right = np.clip(np.searchsorted(self._levels, reports), 0, len(self._levels) - 1)
         left = np.maximum(right - 1, 0)
@@ -108,7 +116,7 @@ class TableAggregator:
         return np.where(same, level, -1).reshape(len(reports), -1)
 
 
-def _text(profile: NDArray[np.float64]) -> str:
+def _text(profile: Floats) -> str:
     """A profile as people write it."""
     reports = [f"{agent[0]:.12g}" if len(agent) == 1 else ",".join(f"{x:.12g}" for x in agent) for agent in profile]
     return f"({', '.join(reports)})"

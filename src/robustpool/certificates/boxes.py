@@ -11,11 +11,9 @@ from ..verification.boxes import next_batch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from ..typing import Floats
     from ..verification.boxes import Boxes, Measured
 
-    Floats = NDArray[np.float64]
 
 MOST_BOXES = 20_000_000
 

@@ -12,10 +12,10 @@ from ..verification.claims import NOUNS, claims
 from ..verification.reading import LABEL
 from ..verification.verify import CERTIFICATE_FORMAT, content_hash
 from ..wording import between, outward
-from .kinds import rule_of
+from .certifiable import rule_of
 
 if TYPE_CHECKING:
-    import os
+    from ..typing import FilePath
 
 INTERVALS = (
     "interval arithmetic on doubles, rounded outward; the cover, the bound of the tails and mixtures in exact rationals"
@@ -64,7 +64,7 @@ class Certificate:
         """The same in one text."""
         return " ".join(self.claims)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the file, whole or not at all."""
         write_json(path, self.data)
 
@@ -79,7 +79,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         """The bounds in a line."""
-        return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, {self.arithmetic})"
+        return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, proved)"
 
 
 def write_certificate(parts: dict[str, Any], label: str | None = None) -> Certificate:

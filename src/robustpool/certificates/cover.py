@@ -24,11 +24,9 @@ from .dual import Problem, Proved, Split, halves, needs_split, prove_interval, p
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from ..typing import Floats
     from ..verification.dual import Slopes
 
-    Floats = NDArray[np.float64]
     Polish = Callable[[float, Floats], float]
 
 STEP = 1.18  # between the ends of the first intervals of priors

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..conic import solve_cones
 from ..errors import SolverError
 from ..verification.cover import all_ranges, halved_ranges
 from ..verification.dual import Forecast, Slopes, needed, whole
@@ -26,9 +27,8 @@ from .boxes import highest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from ..typing import Booleans, Floats
 
-    Floats = NDArray[np.float64]
     Formula = Callable[[Floats, Floats], Floats]
 
     from ..verification.cover import Ranges
@@ -44,7 +44,7 @@ class Piece:
     """One smooth piece of an aggregator: its formula in floats, and how the verifier reads it."""
 
     formula: Formula  # f(x_1, x_2)
-    holds: Callable[[Floats, Floats], NDArray[np.bool_]]  # where it is in force, borders included
+    holds: Callable[[Floats, Floats], Booleans]  # where it is in force, borders included
     forecast: Forecast
 
 
@@ -186,7 +186,6 @@ def best_slopes(
     problem: Problem, knots: Floats, priors: tuple[float, float], ranges: Ranges | None = None
 ) -> tuple[Slopes, float, Contacts]:
     """The slopes with the least V at the knots, this V, and where the programme binds."""
-    import clarabel
     import scipy.sparse as sp
 
     n, x = len(knots), knots / problem.resolution
@@ -212,20 +211,21 @@ def best_slopes(
     rows = sp.vstack(blocks).tocsc()
     objective = np.zeros(size)
     objective[-1] = 1.0
-    settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    cones = [clarabel.NonnegativeConeT(rows.shape[0])]
-    solver = clarabel.DefaultSolver(
-        sp.csc_matrix((size, size)), objective, rows, np.concatenate(right), cones, settings
+    solved = solve_cones(
+        sp.csc_matrix((size, size)),
+        objective,
+        rows,
+        np.concatenate(right),
+        [("nonnegative", rows.shape[0])],
+        accept=lambda one: bool(np.isfinite(one.x).all()),
+        tolerance=1e-11,
     )
-    solved = solver.solve()
-    solution = np.array(solved.x)
-    if not np.isfinite(solution).all():
+    solution = solved.x
+    if not solved.accepted:
         raise SolverError(f"the linear programme for the slopes between the priors {priors} has no finite solution.")
     values = solution[:-1].reshape(-1, 2, n)
     values = np.array([[_rounded(end) for end in agent] for agent in values])
-    chances = np.array(solved.z)  # the multipliers are probabilities of pairs of reports
+    chances = solved.z  # the multipliers are probabilities of pairs of reports
     binding = chances > 1e-4
     slopes = Slopes(priors, knots, values[[0, 0]] if problem.symmetric else values, ranges)
     return slopes, float(solution[-1]), Contacts(np.concatenate(pairs)[binding], chances[binding])

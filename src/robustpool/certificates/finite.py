@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
-from ..aggregators.design import AnyAggregator, Design, as_aggregator
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
+from ..designs.design import Design
+from ..designs.records import FiniteRecord, ListedMixture
 from ..errors import InputError, UnsupportedError
-from ..game.regret import forecasts_of
-from ..structures.family_file import family_from_json, family_to_json
-from ..structures.finite import FiniteFamily
+from ..families.family_file import family_from_json, family_to_json
+from ..families.finite import FiniteFamily
+from ..families.regret import forecasts_of
 from ..structures.information_structure import InformationStructure
 from ..structures.report_formats import FORMATS, ReportFormat, ReportFunction, as_seen, report_format
 from ..verification.finite import (
@@ -112,22 +114,23 @@ def _from_design(
     """What a design knows of its game: the mixture and the paradigm, if it was made for this family."""
     if not isinstance(chosen, Design):
         return weights, paradigm or "additive"
-    made_for = chosen.data["family"]
-    if made_for.get("report") != family.report.name:
+    made_for, mixture, settings = chosen.family, chosen.mixture, chosen.settings
+    if not isinstance(made_for, FiniteRecord) or not isinstance(mixture, ListedMixture):
+        raise InputError(f"the design was made for {chosen.made_for}, not for a finite family.")
+    if made_for.report != family.report.name:
         raise InputError(
-            f"the design was made for the reports {made_for.get('report')!r}, and the family gives {family.report.name!r}; "
+            f"the design was made for the reports {made_for.report!r}, and the family gives {family.report.name!r}; "
             "give the FiniteFamily that it was made for."
         )
-    if made_for.get("fingerprint") != family.fingerprint():
+    if made_for.fingerprint != family.fingerprint():
         raise InputError("the design was made for another family: the fingerprints differ.")
-    settings, mixture = chosen.data["settings"], chosen.data["mixture"]
-    if settings["loss"] != "square":
-        raise UnsupportedError(f"certificates are for the square loss; the design was made for {settings['loss']!r}.")
-    if weights is None and paradigm in (None, settings["paradigm"]):
+    if settings.loss != "square":
+        raise UnsupportedError(f"certificates are for the square loss; the design was made for {settings.loss!r}.")
+    if weights is None and paradigm in (None, settings.paradigm):
         stored = np.zeros(len(family))
-        stored[mixture["structure"]] = mixture["weight"]
+        stored[list(mixture.structure)] = mixture.weight
         weights = stored
-    return weights, paradigm or settings["paradigm"]
+    return weights, paradigm or settings.paradigm
 
 
 def _table(chosen: Any, family: dict[str, Any]) -> dict[str, Any]:

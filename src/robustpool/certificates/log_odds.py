@@ -25,6 +25,7 @@ import numpy as np
 
 from ..aggregators import pools
 from ..errors import UnsupportedError
+from ..numerics import sigma
 from ..verification import theorem
 from ..verification.log_odds import Phi, check_upper, read_phi, read_witness, sides
 from ..verification.reading import Budget, Refused
@@ -32,12 +33,10 @@ from ..verification.reading import Budget, Refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from numpy.typing import NDArray
-
     from ..aggregators.rules import Rule
-    from ..structures.conditionally_independent import ConditionallyIndependent
+    from ..families.conditionally_independent import ConditionallyIndependent
+    from ..typing import Floats
 
-    Floats = NDArray[np.float64]
 
 CONTACT_PRIOR = 0.19098300562505257  # (3 - sqrt 5)/4, the worst prior of the theorem; its mirror image is as bad
 STAGES = (1e-3, 1e-6)  # proved on the way to the tolerance, so that the bound is seen falling
@@ -221,15 +220,13 @@ class Side:
 
     def gap(self, m: Floats | float, t: Floats) -> Floats:
         """H = (f - g)^2."""
-        return np.asarray((pools.sigma(self.phi(t + self.n1 * m)) - pools.sigma(t)) ** 2)
+        return np.asarray((sigma(self.phi(t + self.n1 * m)) - sigma(t)) ** 2)
 
     @staticmethod
     def lever(m: Floats | float, t: Floats) -> Floats:
         """r = g / mu - 1 = expm1(t - m) (1 - g) = -exp(-m) expm1(m - t) g; m <= 0, so that neither form overflows."""
         low, high = np.minimum(t, 0.0), np.maximum(t, 0.0)
-        return np.where(
-            t <= 0, np.expm1(low - m) * pools.sigma(-low), -np.exp(-m) * np.expm1(m - high) * pools.sigma(high)
-        )
+        return np.where(t <= 0, np.expm1(low - m) * sigma(-low), -np.exp(-m) * np.expm1(m - high) * sigma(high))
 
     def _largest(self, function: Callable[[Floats], Floats], grid: Floats) -> float:
         """The maximum over t: on the grid, then on ever finer ones around its two highest peaks."""
@@ -375,10 +372,10 @@ class Side:
         """A prior that is below its kappa, so that its slope serves all smaller priors."""
         m = min(log(bound / 4), right - 0.25)
         while m > SMALLEST_LOGIT:
-            if float(pools.sigma(np.array(m))) < self._middle(m, bound):
+            if float(sigma(np.array(m))) < self._middle(m, bound):
                 return m
             m -= 0.5
-        raise Refused(f"no argument was found for priors below {pools.sigma(np.array(m)):.3g}.")
+        raise Refused(f"no argument was found for priors below {sigma(np.array(m)):.3g}.")
 
 
 def _logit(p: float) -> float:

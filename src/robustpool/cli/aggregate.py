@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from .tables import takes
 @takes(FileOptions)
 def aggregate(
     *,
+    context: typer.Context,
     reports: Annotated[
         list[str] | None,
         typer.Argument(
@@ -73,6 +75,7 @@ def aggregate(
       robustpool aggregate semicolons.csv --decimal , --date-format d/m/Y
       robustpool aggregate survey_fcasts.csv --outcomes ifps.csv
     """
+    _refuse_options(reports or [], context)
     if not reports:
         raise InputError(
             "aggregate needs something to combine; give some probabilities, or one file: "
@@ -97,3 +100,13 @@ def aggregate(
             f"`robustpool design --prior-range {low:g} {high:g} --nature continuous` and used with --rule design.json."
         )
     show(data, lines, as_json=as_json)
+
+
+def _refuse_options(words: list[str], context: typer.Context) -> None:
+    """Words that look like options are none that typer knows; -0.1 and -5% are numbers, and - is standard input."""
+    for word in words:
+        if word.startswith("-") and word.lstrip("-")[:1].isalpha():
+            name = word.partition("=")[0]
+            options = [option for each in context.command.params for option in each.opts if option.startswith("-")]
+            near = get_close_matches(name, options, n=1)
+            raise InputError(f"No such option: {name}" + "".join(f" (Possible options: {option})" for option in near))

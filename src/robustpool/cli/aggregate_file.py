@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from ..errors import InputError
 from ..wording import counted
 from .pooling import NUMERALS, say_clipping, warnings_on_standard_error
 from .progress import share_bar
 from .render import show
-from .tables import TableOptions, rejected_data, tell
+from .tables import TableOptions, tell
 
 if TYPE_CHECKING:
     from ..tables.pooled import PooledTable
@@ -29,38 +30,27 @@ class FileOptions(TableOptions):
 
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="With a file: where the forecasts go, .csv or .parquet, or - for standard output.",
-            show_default=False,
-        ),
+        Option("--out", "-o", help="With a file: where the forecasts go, .csv or .parquet, or - for standard output."),
     ] = None
     half_life: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="DAYS",
             help="With a file: an answer DAYS older than the newest counts half; one without a timestamp is left out.",
-            show_default=False,
         ),
     ] = None
     as_of: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="With a file: only answers until then; a date without a time includes its day, in UTC.",
-            show_default=False,
+        Option(
+            metavar="TIME", help="With a file: only answers until then; a date without a time includes its day, in UTC."
         ),
     ] = None
     recalibrate: Annotated[
-        str | None,
-        typer.Option(
-            help="With a file that has outcomes: slope, platt or isotonic, before combining.", show_default=False
-        ),
+        str | None, Option(help="With a file that has outcomes: slope, platt or isotonic, before combining.")
     ] = None
-    per_forecaster: Annotated[
-        bool, typer.Option("--per-forecaster", help="With --recalibrate: each forecaster alone.")
-    ] = False
+    per_forecaster: Annotated[bool, Option("--per-forecaster", help="With --recalibrate: each forecaster alone.")] = (
+        False
+    )
 
     def given(self) -> str | None:
         """The first of them that was given, as the user writes it."""
@@ -101,6 +91,7 @@ def pooled_file(
     from ..forecasts import ClippedWarning
     from ..tables.pooled import suffix_of
     from ..tables.rejecting import RowsLeftOutWarning
+    from ..views import tables as views
 
     how = options.reading() | {"as_of": options.as_of}
     options.check(file, options.out)
@@ -115,7 +106,7 @@ def pooled_file(
         how["progress"] = lambda done, size: bar(f"reading {Path(file).name}", done / max(size, 1))
         pooled = _pooled(file, rule, clip, options, how)
     options.write_rejects(pooled.rejected)
-    data = _data(pooled, rule, options)
+    data = views.pooled_data(pooled, rule, output=options.out, rejects=options.rejects)
     if tell(pooled.rejected, pooled.tally, len(pooled.questions)):
         if as_json:
             show(data | {"output": None}, [], as_json=True)
@@ -129,8 +120,8 @@ def pooled_file(
         pooled.write(options.out)
         return data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"]
     if as_json:
-        return data | {"forecasts": _records(pooled)}, []
-    return data, _csv_lines(pooled)
+        return data | {"forecasts": views.forecasts_data(pooled)}, []
+    return data, [views.forecasts_text(pooled)]
 
 
 def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how: dict[str, Any]) -> PooledTable:
@@ -161,38 +152,3 @@ def clipped_first(clipped: int, of: int) -> str:
     from ..forecasts import brought
 
     return f"{brought(clipped, of, 'answer')} before the answers were recalibrated."
-
-
-def _data(pooled: PooledTable, rule: str, options: FileOptions) -> dict[str, Any]:
-    import numpy as np
-
-    tally = pooled.tally
-    return {
-        "questions": len(pooled.questions),
-        "output": None if options.out is None else str(options.out),
-        "rejects": None if options.rejects is None else str(options.rejects),
-        "rule": rule,
-        "rows": tally.entries,
-        "answers": int(pooled.answers.sum()),
-        "forecasters": pooled.forecasters,
-        "rejected": rejected_data(pooled.rejected),
-        "outcomes_not_used": rejected_data(tally.outcomes),
-        **tally.aside,
-        "clipped": pooled.clipped,
-        "contradictions": pooled.contradictions,
-        "unfit": pooled.unfit,
-        "without_forecast": int(np.isnan(pooled.forecasts if pooled.options is None else pooled.forecasts[:, 0]).sum()),
-    }
-
-
-def _records(pooled: PooledTable) -> list[dict[str, Any]]:
-    columns = pooled.columns()
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _csv_lines(pooled: PooledTable) -> list[str]:
-    import io
-
-    text = io.StringIO()
-    pooled.write_text(text)
-    return [text.getvalue().removesuffix("\n")]

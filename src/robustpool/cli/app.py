@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable  # noqa: TC003  # for the table of commands
 from typing import Annotated
 
 import typer
@@ -11,7 +12,6 @@ from . import aggregate, certify, compare, curve, design, plan, random_family, r
 app = typer.Typer(
     name="robustpool",
     help="Design and apply aggregators of probability forecasts that stay good whatever the forecasters' information was.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -34,14 +34,23 @@ def _options(
     pass
 
 
-app.command("aggregate", context_settings={"ignore_unknown_options": True})(aggregate.aggregate)
-app.command("rules")(rules.rules)
-app.command("design")(design.design)
-app.command("worst-case")(worst_case.worst_case)
-app.command("certify")(certify.certify)
-app.command("verify")(verify.verify)
-app.command("compare")(compare.compare)
-app.command("plan")(plan.plan)
-app.command("reproduce")(reproduce.reproduce)
-app.command("lipschitz-curve")(curve.lipschitz_curve)
-app.command("random-family")(random_family.random_family)
+# One short line for each, which an 80-column terminal shows whole.
+_LINES: dict[Callable[..., None], str] = {
+    aggregate.aggregate: "Combine probabilities, or a table of them.",
+    compare.compare: "Score the rules on forecasts with known outcomes.",
+    rules.rules: "List the rules.",
+    design.design: "Find the rule with the least worst-case regret.",
+    worst_case.worst_case: "Search for the worst case of a rule or design.",
+    certify.certify: "Prove bounds on the worst case of a rule or design.",
+    verify.verify: "Check the proofs in a certificate.",
+    plan.plan: "Say which grid, rounds and work the theorems require.",
+    curve.lipschitz_curve: "Say what smoothness costs.",
+    random_family.random_family: "Draw a finite family of structures.",
+    reproduce.reproduce: "Recompute the paper's table and figures.",
+}
+for _command, _line in _LINES.items():
+    app.command(
+        _command.__name__.replace("_", "-"),
+        short_help=_line,
+        context_settings={"ignore_unknown_options": _command is aggregate.aggregate},  # -0.1 is a number
+    )(_command)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from ..wording import between, outward
 from .options import AgentsOption, PriorRangeOption, RuleArgument, independent_family
 from .progress import progress_bar
 from .render import JsonFlag, show
@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 def certify(
     rule: RuleArgument,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Where to write the certificate.", show_default="CERT-<rule>.json")
+        str | None, Option("--out", "-o", help="Where to write the certificate.", show_default="CERT-<rule>.json")
     ] = None,
     agents: AgentsOption = None,
     prior_range: PriorRangeOption = None,
-    family: Annotated[
-        str | None, typer.Option(help="The family file of a design that was made for one.", show_default=False)
-    ] = None,
+    family: Annotated[str | None, Option(help="The family file of a design that was made for one.")] = None,
     paradigm: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="additive, absolute or ratio, for a rule on a finite family.", show_default="additive, or the design's"
         ),
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="How far the proved bound may lie above the worst structure found.",
             show_default="1e-9 for functions of the summed log-odds, else 5e-7",
         ),
@@ -54,10 +52,10 @@ def certify(
       robustpool certify design.json --out certificate.json
       robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
     """
-    from ..certificates.front_door import certify as prove
+    from ..certificates.certify import certify as prove
     from ..files import check_writable, refuse_foreign
-    from ..verification.claims import NOUNS
     from ..verification.verify import CERTIFICATE_FORMAT
+    from ..views import results
 
     target = f"CERT-{_stem(rule, agents, prior_range)}.json" if out is None else out
     check_writable(target)
@@ -78,43 +76,10 @@ def certify(
             typer.echo("robustpool: stopped before a bound was reached; no certificate was written.", err=True)
             raise
     certificate.save(target)
-    seconds = time.perf_counter() - began
-    finished = last.left == 0
-    data = {
-        "rule": rule,
-        "claim": certificate.claim,
-        "claims": list(certificate.claims),
-        "upper": certificate.upper,
-        "lower": certificate.lower,
-        "value": certificate.value,
-        "arithmetic": certificate.arithmetic,
-        "finished": finished,
-        "seconds": seconds,
-        "output": target,
-    }
-    lines = [
-        *_over(certificate.data["family"]),
-        f"{NOUNS[certificate.data['paradigm']]:<20} {between(certificate.lower, certificate.upper)} (proved)",
-        f"arithmetic           {certificate.arithmetic}",
-        f"time                 {seconds:.1f} s",
-        f"the certificate is   {target}; `robustpool verify {target}` re-checks it",
-    ]
-    if certificate.value is not None:
-        lines.insert(2, f"no aggregator below  {outward(certificate.value, 'ROUND_FLOOR')} (proved)")
-    if not finished:
-        lines.append("not finished         the bound holds, but the tolerance was not reached")
-    show(data, lines, as_json=as_json)
+    finished, seconds = last.left == 0, time.perf_counter() - began
+    show(*results.certificate(rule, certificate, target, finished=finished, seconds=seconds), as_json=as_json)
     if not finished:
         raise typer.Exit(1)
-
-
-def _over(family: dict[str, Any]) -> list[str]:
-    """Over which structures."""
-    if family["kind"] == "finite":
-        return [f"over                 the {len(family['structures'])} structures of the family"]
-    low, high = family["prior_range"]
-    priors = "any prior" if (low, high) == (0, 1) else f"priors from {low:g} to {high:g}"
-    return [f"over                 {family['agents']} conditionally independent agents, any reports, {priors}"]
 
 
 def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> str:

@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from .options import check_report
 from .progress import share_bar
 from .render import JsonFlag, show
-from .tables import TableOptions, rejected_data, takes, tell
+from .tables import TableOptions, takes, tell
 
 
 @takes(TableOptions)
 def compare(
     *,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")
-    ],
+    file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
     clip: Annotated[
         float | None,
-        typer.Option(
+        Option(
             min=0,
             max=0.49,
             help="Rules in which a certain answer decides see probabilities in [CLIP, 1 - CLIP], as in aggregate.",
@@ -31,33 +30,26 @@ def compare(
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=1, metavar="K", help="Score up to K random pairs a question.", show_default="all answers"),
+        Option(min=1, metavar="K", help="Score up to K random pairs a question.", show_default="all answers"),
     ] = None,
     rule: Annotated[
-        list[str] | None,
-        typer.Option("--rule", "-r", help="A rule to score; may be repeated.", show_default="all rules"),
+        list[str] | None, Option("--rule", "-r", help="A rule to score; may be repeated.", show_default="all rules")
     ] = None,
-    reference: Annotated[str, typer.Option(help="The rule that the others are compared with.")] = "mean",
+    reference: Annotated[str, Option(help="The rule that the others are compared with.")] = "mean",
     recalibrate: Annotated[
-        str, typer.Option(help="auto, none, slope, platt or isotonic: also score the rules on recalibrated answers.")
+        str, Option(help="auto, none, slope, platt or isotonic: also score the rules on recalibrated answers.")
     ] = "auto",
     per_forecaster: Annotated[
-        bool, typer.Option("--per-forecaster", help="Recalibrate each forecaster alone, not all together.")
+        bool, Option("--per-forecaster", help="Recalibrate each forecaster alone, not all together.")
     ] = False,
-    draws: Annotated[int, typer.Option(min=100, help="Bootstrap draws.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0,
+    draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000,
+    seed: Annotated[int, Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0,
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Questions with the same entry there are drawn together.", show_default=False
-        ),
+        str | None, Option(metavar="COLUMN", help="Questions with the same entry there are drawn together.")
     ] = None,
     files: TableOptions,
     report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.html", help="Also write a page about it, to look at and to send.", show_default=False
-        ),
+        str | None, Option(metavar="FILE.html", help="Also write a page about it, to look at and to send.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -81,8 +73,9 @@ def compare(
     from ..evaluation.comparison import compare as score
     from ..tables.reading import read_forecasts
     from ..tables.rejecting import why_no_answer
-    from .comparison import as_data, as_lines, naming_file
-    from .terminal import terminal_width
+    from ..views.comparison import as_data, as_lines, naming_file
+    from ..views.tables import rejected_data
+    from ..views.terminal import terminal_width
 
     if report is not None:
         check_report(report)
@@ -119,7 +112,7 @@ def compare(
     tell(table.rejected, table.tally, len(table.questions))
     lines = as_lines(named, terminal_width())
     if report is not None:
-        from ..report.comparison_page import write_comparison
+        from ..views.comparison_page import write_comparison
 
         title = f"Rules compared on {Path(file).name}"
         # The page is for others, whose file lies elsewhere.

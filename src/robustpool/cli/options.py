@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ..structures.conditionally_independent import ConditionallyIndependent
+    from ..families.conditionally_independent import ConditionallyIndependent
 
 RuleArgument = Annotated[
     str, typer.Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)
@@ -26,23 +26,25 @@ def independent_family(
     rule: str, agents: int | None, prior_range: tuple[float, float] | None
 ) -> ConditionallyIndependent:
     """All reports, and what the options say of agents and priors, or else the design."""
-    from ..aggregators.design import is_design_file, load_design
+    from ..designs.any_aggregator import is_design_file
+    from ..designs.design_file import load_design
     from ..errors import InputError
-    from ..structures.conditionally_independent import ConditionallyIndependent
+    from ..families.conditionally_independent import ConditionallyIndependent
 
-    own = load_design(rule).data["family"] if is_design_file(rule) else {}
-    if own and own["kind"] != "conditionally-independent":
+    own = load_design(rule).family if is_design_file(rule) else ConditionallyIndependent()
+    if not isinstance(own, ConditionallyIndependent):
         raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
-    count = own.get("agents", 2) if agents is None else agents
-    low, high = own.get("prior_range", (0.0, 1.0)) if prior_range is None else prior_range
-    return ConditionallyIndependent(count, None, None, (low, high))
+    count = own.agents if agents is None else agents
+    return ConditionallyIndependent(count, None, None, own.prior_range if prior_range is None else prior_range)
 
 
 def check_report(report: str) -> None:
     """Say that a report cannot be written to a file, or had better not be, before the work is done."""
+    from ..checks import extra
     from ..errors import InputError
     from ..files import check_writable, refuse_foreign
 
+    extra("a report", "plots")
     if Path(report).suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--report must name an HTML file; it is {report!r}.")
     check_writable(report)

@@ -12,7 +12,7 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..aggregators.design import Design
+    from ..designs.design import Design
 
 
 NUMERALS = frozenset("0123456789.,/%eE+-")
@@ -21,7 +21,7 @@ NUMERALS = frozenset("0123456789.,/%eE+-")
 
 def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str, Any], list[str]]:
     """The forecast as data and as lines."""
-    from ..aggregators.design import is_design_file
+    from ..designs.any_aggregator import is_design_file
 
     numbers: list[Any]
     clipped = 0
@@ -39,10 +39,10 @@ def explained(
     reports: list[str], rule: str, clip: float | None, prior_range: tuple[float, float] | None
 ) -> tuple[dict[str, Any], list[str]]:
     """The forecast and its reasons as data and as lines."""
-    from ..aggregators.design import is_design_file
-    from ..explanation import explain
-    from .explain import as_data, as_lines, takes_braille
-    from .terminal import terminal_width
+    from ..designs.any_aggregator import is_design_file
+    from ..explanation.explain import explain
+    from ..views.explanation import as_data, as_lines, takes_braille
+    from ..views.terminal import terminal_width
 
     design = is_design_file(rule)
     if design:
@@ -82,7 +82,7 @@ def _by_design(reports: list[str], rule: str, clip: float | None) -> tuple[list[
 
 
 def _own_design(rule: str, clip: float | None) -> Design:
-    from ..aggregators.design import load_design
+    from ..designs.design_file import load_design
 
     if clip is not None:
         raise InputError("clip is for rules; a design takes the reports of its family as they are.")
@@ -91,8 +91,10 @@ def _own_design(rule: str, clip: float | None) -> Design:
 
 def _design_numbers(reports: list[str], design: Design) -> list[Any]:
     """The reports as numbers or vectors of one length."""
-    states = design.data["family"].get("states", [])
-    names = states if design.data["family"].get("report") == "decision" else []
+    from ..designs.records import FiniteRecord
+
+    family = design.family
+    names = family.states if isinstance(family, FiniteRecord) and family.report == "decision" else ()
     numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
     lengths = {len(number) if isinstance(number, list) else 1 for number in numbers}
     if len(lengths) > 1:
@@ -100,7 +102,7 @@ def _design_numbers(reports: list[str], design: Design) -> list[Any]:
     return numbers
 
 
-def _design_report(place: int, text: str, names: list[str]) -> Any:
+def _design_report(place: int, text: str, names: tuple[str, ...]) -> Any:
     """A number, a vector with commas, or the name of a state for a design on decisions."""
     if text in names:
         chosen = names.index(text)
@@ -132,8 +134,8 @@ def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
 
 def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str) -> None:
     """A line on standard error if reports were clipped by default, or if --clip was given and changes nothing."""
-    from ..aggregators.design import as_aggregator
     from ..aggregators.rules import Rule
+    from ..designs.any_aggregator import as_aggregator
     from ..forecasts import clipped_words
 
     aggregator = as_aggregator(rule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ class Tell(Protocol):
 
 @contextmanager
 def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: Any) -> Iterator[Tell]:
-    """A bar with these columns, once ``patience`` is over; ``shown`` is what they show before anything is told."""
+    """A bar with these columns, once ``patience`` is over; ``shown`` is what they show before anything is told.
+
+    Work that tells nothing for a while, because it is still setting up, shows a sign of life all the same.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -37,8 +41,19 @@ def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: 
     task = bar.add_task("", **{"total": None, **shown})
     began = last = time.perf_counter()
 
+    def sign_of_life() -> None:
+        if console.is_terminal:
+            bar.start()
+        else:
+            console.print("setting up", highlight=False)
+
+    quiet = Timer(max(patience, PATIENCE), sign_of_life)
+    quiet.daemon = True
+    quiet.start()
+
     def tell(line: str, *, news: bool = False, **now_shown: Any) -> None:
         nonlocal last
+        quiet.cancel()
         now = time.perf_counter()
         soon = now - last < (BAR_EVERY if console.is_terminal else LINE_EVERY)
         if now - began < patience or (soon and not news):
@@ -53,6 +68,7 @@ def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: 
     try:
         yield tell
     finally:
+        quiet.cancel()
         if bar.live.is_started:  # stopping a bar that never showed would print an empty line
             bar.stop()
 

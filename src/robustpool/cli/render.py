@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from .output import text
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+JsonFlag = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def show(data: dict[str, Any], lines: list[str], *, as_json: bool) -> None:

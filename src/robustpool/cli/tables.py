@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
 from ..errors import InputError
 
@@ -24,58 +25,51 @@ if TYPE_CHECKING:
 class TableOptions:
     """How a file is read, as the user says it: the options that the commands share."""
 
-    percent: Annotated[bool, typer.Option("--percent", help="Of a file: its probabilities are percentages.")] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Of a file: a row that cannot be used is an error.")] = False
+    percent: Annotated[bool, Option("--percent", help="Of a file: its probabilities are percentages.")] = False
+    strict: Annotated[bool, Option("--strict", help="Of a file: a row that cannot be used is an error.")] = False
     layout: Annotated[
-        str, typer.Option(help="Of a file: long (one answer a row), wide (one forecaster a column) or auto.")
+        str, Option(help="Of a file: long (one answer a row), wide (one forecaster a column) or auto.")
     ] = "auto"
     format: Annotated[
-        str, typer.Option(help="Of a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto.")
+        str, Option(help="Of a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto.")
     ] = "auto"
     column: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="ROLE=NAME",
             help="Of a file: what a column is, such as probability=p; question_id=Date,Home,Away if several name the question.",
-            show_default=False,
         ),
     ] = None
     odds: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="decimal",
             help="Of a file: its values are decimal odds, such as 2.5; with options normalised for each forecaster.",
-            show_default=False,
         ),
     ] = None
     options: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="A,B,...",
             help="Of a wide file: how the columns of each forecaster end, such as H,D,A for B365H, B365D, B365A.",
             show_default="told",
         ),
     ] = None
-    decimal: Annotated[str, typer.Option(metavar="MARK", help="Of a file: the decimal mark, such as , for 0,75.")] = "."
+    decimal: Annotated[str, Option(metavar="MARK", help="Of a file: the decimal mark, such as , for 0,75.")] = "."
     date_format: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="CODES",
             help="Of a file: how its times are written, such as %d/%m/%Y or d/m/Y.",
             show_default="ISO 8601",
         ),
     ] = None
     outcomes: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Of a file: another one with the questions' outcomes.", show_default=False),
+        str | None, Option(metavar="FILE", help="Of a file: another one with the questions' outcomes.")
     ] = None
     rejects: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="Of a file: where all rows go that were left out, with line and reason.",
-            show_default=False,
-        ),
+        Option(metavar="FILE.csv", help="Of a file: where all rows go that were left out, with line and reason."),
     ] = None
 
     def reading(self) -> dict[str, Any]:
@@ -178,9 +172,3 @@ def tell(rejected: RowsLeftOut, tally: Tally, questions: int) -> bool:
     for line in lines:
         typer.echo(f"robustpool: {line}", err=True)
     return reason is not None
-
-
-def rejected_data(rejected: RowsLeftOut) -> dict[str, Any]:
-    """The rows that were left out, as a JSON object."""
-    first = [{"line": each.line, "reason": each.reason} for each in rejected.first]
-    return {"total": rejected.total, "counts": rejected.counts, "first": first}

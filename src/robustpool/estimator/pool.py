@@ -12,15 +12,16 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
-from ..aggregators.design import AnyAggregator, as_aggregator
 from ..aggregators.distributions import clipped as clipped_distributions
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
 from ..forecasts import ContradictionWarning, aggregate, clip_for, outside
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ..aggregators.rows import FloatArray
+    from ..typing import Floats
+
 
 NEARLY_CERTAIN = 2.0**-53
 """Log-odds, however large, stay so far from 0 and 1: the number next to 1 that is not 1, and its mirror image."""
@@ -110,7 +111,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
             self._pool(checked if y is None else checked[0])
         return self
 
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike) -> Floats:
         """The pooled probability of the second class, (questions, 1); with K > 2 classes of all of them, (questions, K).
 
         A question that nobody answered gives NaN.
@@ -118,7 +119,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         forecasts = self._forecasts(X)
         return forecasts if self._several else forecasts[:, None]
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """The pooled probability of each class: (questions, columns) -> (questions, classes)."""
         forecasts = self._forecasts(X)
         return forecasts if self._several else np.column_stack([1 - forecasts, forecasts])
@@ -142,20 +143,20 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
             return int(np.count_nonzero(clipped_distributions(reports, low)[1])) if low else 0
         return outside(reports, low)
 
-    def _forecasts(self, X: ArrayLike) -> FloatArray:
+    def _forecasts(self, X: ArrayLike) -> Floats:
         return self._pool(self._checked(X))
 
-    def _checked(self, X: ArrayLike) -> FloatArray:
+    def _checked(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
-        checked: FloatArray = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        checked: Floats = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return checked
 
-    def _probabilities(self, X: FloatArray) -> FloatArray:
+    def _probabilities(self, X: Floats) -> Floats:
         if self._several:
             return self._distributions(X.reshape(len(X), -1, len(self.classes_)))
         return np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN) if self.input == "log-odds" else X
 
-    def _distributions(self, X: FloatArray) -> FloatArray:
+    def _distributions(self, X: Floats) -> Floats:
         """What the forecasters say of each of K > 2 classes: (questions, forecasters, K)."""
         if self.input == "probabilities":
             return X
@@ -167,7 +168,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         """Whether there are more than two classes."""
         return len(self.classes_) > 2
 
-    def _pool(self, X: FloatArray) -> FloatArray:
+    def _pool(self, X: Floats) -> Floats:
         reports = self._probabilities(X)
         clip = clip_for(self.aggregator_, self.clip)
         return np.asarray(aggregate(reports, self.aggregator_, clip=clip, weights=self.weights))
@@ -187,7 +188,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         return tags
 
 
-def _classes(X: FloatArray, y: NDArray[Any]) -> NDArray[Any]:
+def _classes(X: Floats, y: NDArray[Any]) -> NDArray[Any]:
     """The classes in y, if the columns can be forecasts of them."""
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     classes = np.unique(y)

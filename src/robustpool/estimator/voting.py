@@ -13,9 +13,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import checks
-from ..aggregators.design import AnyAggregator, as_aggregator
 from ..aggregators.distributions import clipped as clipped_distributions
 from ..aggregators.distributions import combine_distributions, distribution_rule
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
 from ..forecasts import ContradictionWarning, clip_for, combine, outside
 from . import members as m
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ..aggregators.rows import FloatArray
+    from ..typing import Floats
 
 
 class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  # type: ignore[misc]
@@ -171,7 +171,7 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
             )
         return m.weights_for(members, sample_weight)
 
-    def _weights(self) -> FloatArray | None:
+    def _weights(self) -> Floats | None:
         """The weights of the members that are not dropped."""
         if self.weights is None:
             return None
@@ -190,7 +190,7 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
 
     # --------------------------------------------------------------------------------------------------------- predicting
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Floats:
         """The pooled probability of each class: (samples, ...) -> (samples, classes)."""
         said = self._said(X)
         if len(self.classes_) == 2:
@@ -212,7 +212,7 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[likeliest]
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> Floats:
         """What the members say, calibrated if they are, before clipping and pooling.
 
         With two classes the probability of the second, (samples, members), which `RobustPool` and `robustpool.aggregate`
@@ -238,13 +238,13 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
             names = [f"{name}_{label}" for name in names for label in self.classes_]
         return np.asarray(names, dtype=object)
 
-    def _said(self, X: Any) -> FloatArray:
+    def _said(self, X: Any) -> Floats:
         """The members' probabilities, (samples, classes, members)."""
         check_is_fitted(self)
-        said: FloatArray = np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
+        said: Floats = np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
         return said
 
-    def _pool(self, reports: FloatArray, aggregator: Any) -> FloatArray:
+    def _pool(self, reports: Floats, aggregator: Any) -> Floats:
         pooled = combine(reports, aggregator, self.clip, self._weights())
         if pooled.at_odds:
             warnings.warn(
@@ -282,7 +282,7 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         return router
 
 
-def _distributions(said: FloatArray) -> FloatArray:
+def _distributions(said: Floats) -> Floats:
     """What members say of the classes, (samples, classes, members), as distributions (samples, members, classes).
 
     Sums that are not quite 1 are made so; a member that gives nothing to any class gives all the same.

@@ -21,8 +21,8 @@ from .diagnosis import (
     is_extremising,
     reference_of,
 )
+from .diagnosis_words import confidence_says, individuals_say, signed_span, the, theory_says, without_forecasters
 from .records import Verdict
-from .sayings import confidence_says, individuals_say, signed_span, the, theory_says, without_forecasters
 from .scoring import UNSEEN
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ so differences between them are paired.
 from __future__ import annotations
 
 from math import ceil, floor, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,8 @@ from .records import Interval
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..aggregators.rows import FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Floats, Integers
+
 
 COUNTS_AT_ONCE = 1 << 23
 """Counts that are held at a time: 64 MB."""
@@ -39,7 +40,7 @@ def affordable(draws: int, clusters: int) -> int:
     return min(draws, max(LEAST_DRAWS, int(MOST_COUNTS // clusters)))
 
 
-def resampled_sums(columns: FloatArray, draws: int, seed: int) -> FloatArray:
+def resampled_sums(columns: Floats, draws: int, seed: int) -> Floats:
     """The sums of the columns in each draw: (clusters, k) -> (draws, k).
 
     >>> resampled_sums(np.ones((5, 1)), draws=3, seed=0).ravel()
@@ -58,7 +59,7 @@ def resampled_sums(columns: FloatArray, draws: int, seed: int) -> FloatArray:
     return sums
 
 
-def sums_by_cluster(columns: Iterable[FloatArray], clusters: IntArray) -> FloatArray:
+def sums_by_cluster(columns: Iterable[Floats], clusters: Integers) -> Floats:
     """Add up each column, of shape (questions,), over the questions of a cluster: (clusters, k).
 
     >>> sums_by_cluster([np.array([1.0, 3.0, 5.0])], np.array([1, 0, 1])).tolist()
@@ -68,7 +69,7 @@ def sums_by_cluster(columns: Iterable[FloatArray], clusters: IntArray) -> FloatA
     return np.stack([np.bincount(clusters, column, minlength=number) for column in columns], axis=1)
 
 
-def percentile_interval(value: float, draws: FloatArray, clusters: int) -> Interval:
+def percentile_interval(value: float, draws: Floats, clusters: int) -> Interval:
     """The 95 % percentile interval, a little wider where clusters are few.
 
     Percentiles of a bootstrap are too narrow by sqrt((G - 1)/G) and by the step from the normal to the t distribution, so
@@ -79,11 +80,9 @@ def percentile_interval(value: float, draws: FloatArray, clusters: int) -> Inter
     >>> percentile_interval(0.5, np.linspace(0, 1, 2001), clusters=1000)
     Interval(value=0.5, low=0.0245, high=0.9755)
     """
-    from scipy.special import ndtr
-
     if clusters < 2:
         return Interval(value, -np.inf, np.inf)
-    tail = float(ndtr(-sqrt(clusters / (clusters - 1)) * t_quantile(0.975, clusters - 1)))
+    tail = NormalDist().cdf(-sqrt(clusters / (clusters - 1)) * t_quantile(0.975, clusters - 1))
     ordered = np.sort(draws)
     last = len(draws) - 1
     return Interval(value, float(ordered[floor(tail * last)]), float(ordered[ceil((1 - tail) * last)]))

@@ -6,17 +6,18 @@ nearer to the base rate than they say; b > 1: under-confident [Cox1958]. docs/th
 
 from __future__ import annotations
 
+from functools import cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..aggregators.pools import logit, sigma
 from ..forecasts import CLIP  # 0 and 1 have no log-odds
+from ..numerics import logit, sigma
 from .records import Interval
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Floats, Integers
 
 MOST_STEPS = 100
 TINY = 1e-7  # after such a step of Newton the error is about its square
@@ -30,19 +31,19 @@ class Calibration(NamedTuple):
     intercept: Interval
 
 
-def clipped_logit(probabilities: FloatArray, clip: float = CLIP) -> FloatArray:
+def clipped_logit(probabilities: Floats, clip: float = CLIP) -> Floats:
     """logit of the probability brought into [clip, 1 - clip]."""
     return logit(np.clip(probabilities, clip, 1 - clip))
 
 
 def fit_logistic(
-    x: FloatArray,
-    outcomes: FloatArray,
-    weights: FloatArray,
+    x: Floats,
+    outcomes: Floats,
+    weights: Floats,
     *,
     towards: tuple[float, float] = (0.0, 1.0),
     pull: tuple[float, float] = (0.0, 0.0),
-) -> FloatArray:
+) -> Floats:
     """Maximise sum_i w_i log Pr[y_i] - sum_k pull_k (beta_k - towards_k)^2 / 2 with Pr[y = 1] = sigma(beta_0 + beta_1 x).
 
     Newton's steps, halved while they lead downhill; the problem is concave. Without a pull a maximum exists only if the
@@ -57,7 +58,7 @@ def fit_logistic(
     strength = np.where(free, pull, 0.0)
     design = np.stack([np.ones_like(x), x])  # (2, m)
 
-    def objective(beta: FloatArray) -> tuple[float, FloatArray]:
+    def objective(beta: Floats) -> tuple[float, Floats]:
         """What is maximised, and the probabilities."""
         z = beta @ design
         small = np.exp(-np.abs(z))
@@ -83,7 +84,7 @@ def fit_logistic(
     return beta
 
 
-def overlap(x: FloatArray, outcomes: FloatArray) -> bool:
+def overlap(x: Floats, outcomes: Floats) -> bool:
     """Whether the fit exists: both outcomes occur, and no threshold parts them (not even with ties at it).
 
     >>> overlap(np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0]))
@@ -94,7 +95,7 @@ def overlap(x: FloatArray, outcomes: FloatArray) -> bool:
 
 
 def calibration(
-    forecasts: FloatArray, outcomes: FloatArray, weights: FloatArray, clusters: IntArray, clip: float = CLIP
+    forecasts: Floats, outcomes: Floats, weights: Floats, clusters: Integers, clip: float = CLIP
 ) -> Calibration | None:
     """Slope and intercept, with intervals that allow for forecasts of one cluster hanging together.
 
@@ -119,7 +120,7 @@ def calibration(
     return Calibration(slope, intercept)
 
 
-def slope_alone(x: FloatArray, outcomes: FloatArray, weights: FloatArray, clusters: IntArray) -> Interval | None:
+def slope_alone(x: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
     """The slope k of logit Pr[y = 1] = k x, without an intercept: by how much log-odds x should be stretched as they are.
 
     The interval is that of `calibration`. None where no finite k fits best (x is never wrong about the side of 1/2, or never
@@ -138,9 +139,7 @@ def slope_alone(x: FloatArray, outcomes: FloatArray, weights: FloatArray, cluste
     return _intervals(beta[1:], x[None], outcomes, weights, clusters)[0]
 
 
-def _intervals(
-    beta: FloatArray, design: FloatArray, outcomes: FloatArray, weights: FloatArray, clusters: IntArray
-) -> list[Interval]:
+def _intervals(beta: Floats, design: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> list[Interval]:
     """The fitted parameters, each with the interval that its sandwich variance gives; the design has the shape (k, m)."""
     number = int(clusters.max()) + 1
     p = sigma(beta @ design)
@@ -154,16 +153,28 @@ def _intervals(
     ]
 
 
+@cache
 def t_quantile(level: float, degrees: int) -> float:
-    """The quantile of Student's t.
+    """The quantile of Student's t, for a level above 1/2.
+
+    Newton's method on Pr[T > t] = I_x(m/2, 1/2) / 2 with m degrees of freedom and x = m/(m + t^2). It starts at the normal
+    quantile, which is smaller; above 0 that probability is convex, so that no step goes too far.
 
     >>> round(t_quantile(0.975, 24), 3)
     2.064
     """
-    from scipy.special import stdtrit
+    from flint import arb, ctx
 
-    return float(stdtrit(degrees, level))
+    with ctx.workprec(128):
+        m, t, step = arb(degrees), arb(NormalDist().inv_cdf(level)), arb(1)
+        density_at_0 = ((m + 1) / 2).gamma() / ((m / 2).gamma() * (m * arb.pi()).sqrt())
+        while step > 1e-14 * t:
+            x = m / (m + t * t)
+            above = x.beta_lower(m / 2, 0.5, regularized=1) / 2
+            step = ((above - (1 - arb(level))) / (density_at_0 * x ** ((m + 1) / 2))).mid()
+            t = (t + step).mid()
+    return float(t)
 
 
-def _information(design: FloatArray, weights: FloatArray) -> FloatArray:
+def _information(design: Floats, weights: Floats) -> Floats:
     return (design * weights) @ design.T

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
-from ..aggregators.design import as_aggregator
 from ..aggregators.rules import Rule
+from ..designs.any_aggregator import as_aggregator
 from ..errors import InputError
 from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised_words
 from ..tables.reading import read_forecasts
@@ -31,8 +31,9 @@ from .scoring import Measured, measure, resample, rule_scores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..aggregators.design import AnyAggregator
-    from ..tables.records import ForecastTable, IntArray
+    from ..designs.any_aggregator import AnyAggregator
+    from ..tables.records import ForecastTable
+    from ..typing import Integers
 
     Progress = Callable[[str, float], None]
 
@@ -192,7 +193,7 @@ def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str
     return name
 
 
-def _base_rate(table: ForecastTable, clusters: IntArray) -> dict[str, float]:
+def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
     """How often the event happened (or the most frequent outcome came true), and what always saying so would score."""
     y, options = table.outcome, table.options
     if options is None:

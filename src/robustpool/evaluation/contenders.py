@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..aggregators.design import AnyAggregator, as_aggregator
 from ..aggregators.rules import RULES, Rule
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
 
 Contenders = dict[str, Callable[[Any], Any]]

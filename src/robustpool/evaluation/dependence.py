@@ -18,8 +18,8 @@ from .calibration import clipped_logit, t_quantile
 from .records import Interval
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import BoolArray, FloatArray
-    from ..tables.records import ForecastTable, IntArray
+    from ..tables.records import ForecastTable
+    from ..typing import Booleans, Floats, Integers
 
 CLUSTERS_TO_RESAMPLE = 6
 """With fewer an interval from resampling is a fiction."""
@@ -27,7 +27,7 @@ CLUSTERS_TO_RESAMPLE = 6
 NEARLY_1 = 1 - 1e-9  # atanh 1 is infinite
 
 
-def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: int) -> Interval | None:
+def dependence(table: ForecastTable, clusters: Integers, *, draws: int, seed: int) -> Interval | None:
     """The correlation of two forecasters' log-odds on the same question, given the outcome, with its interval.
 
     With l the log-odds, and averages over questions of one outcome in which each question counts once:
@@ -68,7 +68,7 @@ def dependence(table: ForecastTable, clusters: IntArray, *, draws: int, seed: in
     return Interval(float(np.tanh(middle)), float(np.tanh(middle - reach)), float(np.tanh(middle + reach)))
 
 
-def _moments(table: ForecastTable, usable: BoolArray) -> FloatArray:
+def _moments(table: ForecastTable, usable: Booleans) -> Floats:
     """For each usable question 1, mean l, mean l^2 and mean over pairs l_i l_j, in four columns for each outcome: (q, 8)."""
     x = clipped_logit(table.probability)
     answered = table.answers > 0
@@ -80,7 +80,7 @@ def _moments(table: ForecastTable, usable: BoolArray) -> FloatArray:
     return np.hstack([each * happened, each * ~happened])
 
 
-def _correlation(sums: FloatArray) -> FloatArray:
+def _correlation(sums: Floats) -> Floats:
     """rho from the sums over clusters of the eight moments, and of the squares of two of them, (12, ...) -> (...).
 
     An outcome with a single cluster says nothing. NaN where rho is 0/0.

@@ -15,7 +15,7 @@ from .records import CurvePoint, Decomposition
 from .scores import Distinct, Score, mean_score
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import FloatArray
+    from ..typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,9 @@ class Isotonic:
     """The increasing function of the forecast that fits the outcomes best, by its values at the forecasts that were made."""
 
     at: Distinct  # k forecasts
-    frequencies: FloatArray  # (k,), not decreasing: how often the event happened, recalibrated
+    frequencies: Floats  # (k,), not decreasing: how often the event happened, recalibrated
 
-    def __call__(self, forecasts: FloatArray) -> FloatArray:
+    def __call__(self, forecasts: Floats) -> Floats:
         """The recalibrated forecasts: linear between the forecasts that were seen, constant beyond."""
         return np.interp(forecasts, self.at.values, self.frequencies)
 
@@ -41,10 +41,14 @@ def fit_isotonic(at: Distinct) -> Isotonic:
     >>> fit_isotonic(distinct(p, y, np.ones(4))).frequencies.round(3)
     array([0.   , 0.667, 0.667])
     """
-    from scipy.optimize import isotonic_regression
-
-    pooled = isotonic_regression(at.yes / at.weights, weights=at.weights).x
-    return Isotonic(at, np.clip(pooled, 0.0, 1.0))  # means of zeros and ones, up to rounding
+    starts = np.arange(len(at.values))  # of the blocks of points that share a frequency
+    while True:
+        means = np.add.reduceat(at.yes, starts) / np.add.reduceat(at.weights, starts)
+        rises = np.concatenate(([True], means[1:] > means[:-1]))
+        if rises.all():
+            sizes = np.diff(starts, append=len(at.values))
+            return Isotonic(at, np.clip(np.repeat(means, sizes), 0.0, 1.0))  # means of zeros and ones, up to rounding
+        starts = starts[rises]
 
 
 def decompose(score: Score, fit: Isotonic) -> Decomposition:

@@ -12,19 +12,19 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..aggregators.rows import BoolArray, FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Booleans, Floats, Integers
+
 
 WORST_BRIER = 2.0
 """The Brier score of being certain of a wrong option."""
 
 
-def came_true(outcomes: FloatArray, options: int) -> BoolArray:
+def came_true(outcomes: Floats, options: int) -> Booleans:
     """Which option came true, (m, K)."""
     return np.asarray(np.arange(options) == outcomes[:, None])
 
 
-def brier(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
+def brier(forecasts: Floats, outcomes: Floats) -> Floats:
     """sum_k (f_k - 1[k = y])^2 for each forecast, from 0 to 2 [Brier1950].
 
     For two options it is twice the score of a binary question, (p - y)^2 + (1 - p - (1 - y))^2.
@@ -35,7 +35,7 @@ def brier(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
     return np.asarray(np.nansum((forecasts - came_true(outcomes, forecasts.shape[1])) ** 2, axis=1))
 
 
-def log_score(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
+def log_score(forecasts: Floats, outcomes: Floats) -> Floats:
     """-log f_y for each forecast; infinite where what happened was ruled out.
 
     >>> log_score(np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]), np.array([0.0, 1.0])).round(3)
@@ -51,14 +51,14 @@ def same_options(options: Sequence[tuple[str, ...]]) -> bool:
     return len(set(options)) == 1
 
 
-def base_rate(outcomes: FloatArray, options: Sequence[tuple[str, ...]]) -> float:
+def base_rate(outcomes: Floats, options: Sequence[tuple[str, ...]]) -> float:
     """How often the most frequent outcome came true; NaN where the options differ from question to question."""
     if not same_options(options):
         return float("nan")
     return float(np.bincount(outcomes.astype(np.int64)).max() / len(outcomes))
 
 
-def base_rate_brier(outcomes: FloatArray, options: Sequence[tuple[str, ...]], clusters: IntArray) -> float:
+def base_rate_brier(outcomes: Floats, options: Sequence[tuple[str, ...]], clusters: Integers) -> float:
     """The Brier score of always saying how often each option came true, on the questions of other clusters.
 
     Where the options differ from question to question there are no such rates, and each of K options gets 1/K. NaN if

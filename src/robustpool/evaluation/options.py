@@ -23,8 +23,7 @@ from .temperature import best_power
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..aggregators.rows import FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Floats, Integers
     from .contenders import Contenders
     from .panel import Panel
 
@@ -51,10 +50,10 @@ def for_options(rules: Contenders, unscored: dict[str, str]) -> tuple[Contenders
 class OneAgainstRest(NamedTuple):
     """Each option of each question as a binary question of its own."""
 
-    forecasts: FloatArray  # (l,)
-    outcomes: FloatArray  # (l,): whether the option came true
-    weights: FloatArray  # (l,)
-    option: IntArray  # (l,): its number where all questions have the same options, else 0
+    forecasts: Floats  # (l,)
+    outcomes: Floats  # (l,): whether the option came true
+    weights: Floats  # (l,)
+    option: Integers  # (l,): its number where all questions have the same options, else 0
 
     def parts(self) -> list[scores.Distinct]:
         """The forecasts of each option, or all together where options differ from question to question."""
@@ -65,7 +64,7 @@ class OneAgainstRest(NamedTuple):
         return parts
 
 
-def one_against_rest(forecasts: FloatArray, outcomes: FloatArray, weights: FloatArray, *, same: bool) -> OneAgainstRest:
+def one_against_rest(forecasts: Floats, outcomes: Floats, weights: Floats, *, same: bool) -> OneAgainstRest:
     """Take the options apart: forecasts (m, K), outcomes and weights (m,).
 
     >>> parts = one_against_rest(np.array([[0.2, 0.8, np.nan]]), np.array([1.0]), np.ones(1), same=False)
@@ -103,7 +102,7 @@ def sharpness(parts: Sequence[scores.Distinct], questions: float) -> float:
 # ------------------------------------------------------------------------------------------------------------ the rules
 
 
-def measure_options(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
+def measure_options(name: str, recalibration: str, forecasts: Floats, panel: Panel) -> Measured:
     """Score the distributions of one rule, one for each profile of the panel: (profiles, K)."""
     outcome, weight = panel.outcome, panel.weight
     options = panel.table.options or ()
@@ -126,12 +125,12 @@ def measure_options(name: str, recalibration: str, forecasts: FloatArray, panel:
     )
 
 
-def _clipped_logs(forecasts: FloatArray, panel: Panel) -> FloatArray:
+def _clipped_logs(forecasts: Floats, panel: Panel) -> Floats:
     """log f of each profile, clipped; -inf beyond its options."""
     return _logs(forecasts, panel.table.option_counts[panel.question])
 
 
-def _logs(distributions: FloatArray, sizes: IntArray) -> FloatArray:
+def _logs(distributions: Floats, sizes: Integers) -> Floats:
     logs = np.full(distributions.shape, -np.inf)
     for k in np.unique(sizes).tolist():
         these = sizes == k
@@ -163,14 +162,14 @@ def describe_options(panel: Panel, *, draws: int, seed: int) -> Individuals:
     )
 
 
-def raised(distributions: FloatArray, clip: float) -> int:
+def raised(distributions: Floats, clip: float) -> int:
     """How many answers of a table, (rows, K) with NaN beyond one's own options, the clipping changes."""
     sizes = np.count_nonzero(~np.isnan(distributions), axis=1)
     share = np.array([least_share(clip, max(k, 1)) for k in range(distributions.shape[1] + 1)])[sizes]
     return int(np.count_nonzero((distributions < share[:, None]).any(axis=1)))
 
 
-def _mean_logs(panel: Panel) -> FloatArray:
+def _mean_logs(panel: Panel) -> Floats:
     """The mean log probabilities of the answers of each profile, clipped, by their weights; -inf beyond the options."""
     logs = np.full((len(panel.question), panel.table.probability.shape[1]), -np.inf)
     for places, reports, weights in panel.profiles():
@@ -181,7 +180,7 @@ def _mean_logs(panel: Panel) -> FloatArray:
     return logs
 
 
-def as_binary_table(table: ForecastTable, clusters: IntArray) -> tuple[ForecastTable, IntArray]:
+def as_binary_table(table: ForecastTable, clusters: Integers) -> tuple[ForecastTable, Integers]:
     """Each option of each question as a question with yes and no, and the cluster of each."""
     sizes = table.option_counts
     start = np.cumsum(sizes) - sizes

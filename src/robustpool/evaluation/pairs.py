@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..tables.records import IntArray
+    from ..typing import Integers
 
 
-def numbered_pair(number: IntArray) -> tuple[IntArray, IntArray]:
+def numbered_pair(number: Integers) -> tuple[Integers, Integers]:
     """The pairs i < j in the order (0,1), (0,2), (1,2), (0,3), ...: number = j (j - 1)/2 + i.
 
     >>> [(int(i), int(j)) for i, j in zip(*numbered_pair(np.arange(4)))]
@@ -21,7 +21,7 @@ def numbered_pair(number: IntArray) -> tuple[IntArray, IntArray]:
     return number - j * (j - 1) // 2, j
 
 
-def sample_pairs(answers: IntArray, most: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+def sample_pairs(answers: Integers, most: int, seed: int) -> tuple[Integers, Integers, Integers]:
     """Up to ``most`` different pairs of answers of each question, all of them if there are no more.
 
     ``answers`` says how many each question has. Returned are the question of each pair, in order, and the places of the two

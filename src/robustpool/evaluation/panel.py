@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ..aggregators.rows import FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Floats, Integers
 
 
 class Profiles(NamedTuple):
     """Some of the profiles that a rule answers."""
 
-    places: IntArray  # (m,), in the order of the panel
-    reports: FloatArray  # (m, n), or with options (m, n, k)
-    weights: FloatArray | None  # (m, n)
+    places: Integers  # (m,), in the order of the panel
+    reports: Floats  # (m, n), or with options (m, n, k)
+    weights: Floats | None  # (m, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,21 +39,21 @@ class Panel:
     """
 
     table: ForecastTable  # every question has an outcome, and answers
-    clusters: IntArray  # (questions,), numbers from 0
-    question: IntArray  # (profiles,)
-    pair_rows: IntArray | None  # (profiles, 2), rows of the table; None: all answers of a question
+    clusters: Integers  # (questions,), numbers from 0
+    question: Integers  # (profiles,)
+    pair_rows: Integers | None  # (profiles, 2), rows of the table; None: all answers of a question
 
     @property
-    def outcome(self) -> FloatArray:
+    def outcome(self) -> Floats:
         """The outcome of each profile's question."""
         return self.table.outcome[self.question]
 
     @property
-    def weight(self) -> FloatArray:
+    def weight(self) -> Floats:
         """The weights of the profiles; those of a question sum to 1."""
         return 1.0 / np.bincount(self.question)[self.question]
 
-    def by_question(self, losses: FloatArray) -> FloatArray:
+    def by_question(self, losses: Floats) -> Floats:
         """The mean loss of each question's profiles."""
         return np.bincount(self.question, losses) / np.bincount(self.question)
 
@@ -111,7 +110,7 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
     return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
 
 
-def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
+def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:
     """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
     Weights go to the rules that take them.
@@ -125,7 +124,7 @@ def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -
     return answers
 
 
-def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> FloatArray:
+def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:
     """What a rule says to each profile of questions with options: (profiles, K), NaN beyond one's own."""
     low = clip_for(rule, clip)
     answers = np.full((len(panel.question), panel.table.probability.shape[1]), np.nan)
@@ -134,7 +133,7 @@ def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float | No
     return answers
 
 
-def mean_log_odds(panel: Panel) -> FloatArray:
+def mean_log_odds(panel: Panel) -> Floats:
     """The mean log-odds of the answers of each profile, brought into [0.01, 0.99] first, by their weights: (profiles,)."""
     averages = np.empty(len(panel.question))
     for places, reports, weights in panel.profiles():

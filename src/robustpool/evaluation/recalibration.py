@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import checks
-from ..aggregators.pools import sigma
 from ..errors import InputError
 from ..forecasts import CLIP
+from ..numerics import sigma
 from ..wording import counted
 from .calibration import clipped_logit, fit_logistic
 from .isotonic import fit_isotonic
 from .scores import distinct
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import BoolArray, FloatArray
-    from ..tables.records import ForecastTable, IntArray
+    from ..tables.records import ForecastTable
+    from ..typing import Booleans, Floats, Integers
 
 METHODS = ("slope", "platt", "isotonic")
 
@@ -44,7 +44,7 @@ POOLED_PULL = 1.0
 OWN_PULL = 4.0
 """Pull of a forecaster's own fit towards the common one: people's slopes differ by about 1/2, and 1/(1/2)^2 = 4."""
 
-Correction = Callable[["FloatArray"], "FloatArray"]
+Correction = Callable[["Floats"], "Floats"]
 
 
 def recalibrate(
@@ -112,7 +112,7 @@ def recalibrate(
     return replace(table, probability=corrected)
 
 
-def _dealt(table: ForecastTable, known: BoolArray, folds: int | None, seed: int) -> IntArray:
+def _dealt(table: ForecastTable, known: Booleans, folds: int | None, seed: int) -> Integers:
     """The fold of each question, -1 where it is unresolved; clusters are dealt out like cards, unseen."""
     clusters = np.arange(len(known)) if table.cluster is None else table.cluster
     names, number = np.unique(clusters[known], return_inverse=True)
@@ -136,13 +136,13 @@ def _dealt(table: ForecastTable, known: BoolArray, folds: int | None, seed: int)
 class _Answers:
     """All answers as columns, and how to correct them."""
 
-    probability: FloatArray  # clipped
-    outcome: FloatArray  # NaN where it is not known
-    forecaster: IntArray
+    probability: Floats  # clipped
+    outcome: Floats  # NaN where it is not known
+    forecaster: Integers
     method: str
     clip: float
 
-    def corrected(self, training: BoolArray, target: BoolArray, per_forecaster: bool) -> FloatArray:
+    def corrected(self, training: Booleans, target: Booleans, per_forecaster: bool) -> Floats:
         """The probabilities of the target rows, corrected by what the training rows say."""
         rows = np.flatnonzero(training)
         common, start = self._fit(rows, (0.0, 1.0), POOLED_PULL)
@@ -155,13 +155,13 @@ class _Answers:
                     result[own] = correction(self.probability[own])
         return result[target]
 
-    def _rows_of_forecasters(self) -> list[IntArray]:
+    def _rows_of_forecasters(self) -> list[Integers]:
         """The rows of each forecaster."""
         ordered = np.argsort(self.forecaster, kind="stable")
         return np.split(ordered, np.flatnonzero(np.diff(self.forecaster[ordered])) + 1)
 
     def _fit(
-        self, rows: IntArray, towards: tuple[float, float], strength: float
+        self, rows: Integers, towards: tuple[float, float], strength: float
     ) -> tuple[Correction, tuple[float, float]]:
         """The correction that the rows ask for, and its intercept and slope (as they were, if it has none)."""
         p, y, w = self.probability[rows], self.outcome[rows], np.ones(len(rows))

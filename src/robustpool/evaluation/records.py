@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from ..wording import counted
+
 
 class Interval(NamedTuple):
     """An estimate with its 95 % interval."""
@@ -112,3 +114,8 @@ class Comparison:
     """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the
     options, from 0 to 2; a slope is the power that the distributions should be raised to, and has no intercept; the base rate
     is how often the most frequent outcome came true, NaN if options differ from question to question."""
+
+    def __repr__(self) -> str:
+        """How much was compared and which rule did best, in a line."""
+        best = f", best {self.rules[0].name}" if self.rules else ""
+        return f"Comparison({counted(self.questions, 'question')}, {counted(self.answers, 'answer')}, {len(self.rules)} rules{best})"

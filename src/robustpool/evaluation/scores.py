@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Floats, Integers
 
-Score = Callable[["FloatArray", "FloatArray"], "FloatArray"]
+Score = Callable[["Floats", "Floats"], "Floats"]
 """From forecasts and outcomes to losses."""
 
 
-def brier(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
+def brier(forecasts: Floats, outcomes: Floats) -> Floats:
     """(p - y)^2 for each forecast [Brier1950].
 
     >>> brier(np.array([0.8, 0.5]), np.array([1.0, 0.0])).round(2)
@@ -28,7 +27,7 @@ def brier(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
     return np.asarray((forecasts - outcomes) ** 2)
 
 
-def log_score(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
+def log_score(forecasts: Floats, outcomes: Floats) -> Floats:
     """-log of the probability that was given to what happened; infinite for a certain forecast that was wrong.
 
     >>> log_score(np.array([0.5, 1.0, 1.0]), np.array([0.0, 1.0, 0.0])).round(3)
@@ -41,12 +40,12 @@ def log_score(forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
 class Distinct(NamedTuple):
     """Forecasts that occur, and how much weight the two outcomes have at each."""
 
-    values: FloatArray  # (k,), increasing
-    yes: FloatArray  # (k,)
-    no: FloatArray  # (k,)
+    values: Floats  # (k,), increasing
+    yes: Floats  # (k,)
+    no: Floats  # (k,)
 
     @property
-    def weights(self) -> FloatArray:
+    def weights(self) -> Floats:
         """The weight at each value."""
         return self.yes + self.no
 
@@ -66,7 +65,7 @@ def histogram(at: Distinct) -> tuple[float, ...]:
     return tuple((np.bincount(places, at.weights, BINS) / at.weights.sum()).tolist())
 
 
-def distinct(forecasts: FloatArray, outcomes: FloatArray, weights: FloatArray) -> Distinct:
+def distinct(forecasts: Floats, outcomes: Floats, weights: Floats) -> Distinct:
     """Put equal forecasts together: one sort, which all that follows shares.
 
     >>> distinct(np.array([0.9, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.ones(3))
@@ -77,7 +76,7 @@ def distinct(forecasts: FloatArray, outcomes: FloatArray, weights: FloatArray) -
     return Distinct(values, yes, no)
 
 
-def mean_score(score: Score, forecasts: FloatArray, at: Distinct) -> float:
+def mean_score(score: Score, forecasts: Floats, at: Distinct) -> float:
     """The weighted mean score of what is said at each of the values, infinite only if what happened was called impossible.
 
     >>> at = distinct(np.array([0.9, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.ones(3))
@@ -91,7 +90,7 @@ def mean_score(score: Score, forecasts: FloatArray, at: Distinct) -> float:
     return total / float(at.weights.sum())
 
 
-def base_rate_brier(outcomes: FloatArray, clusters: IntArray) -> float:
+def base_rate_brier(outcomes: Floats, clusters: Integers) -> float:
     """The Brier score of always saying the base rate: on each question the mean outcome of those in other clusters.
 
     ``clusters`` are numbers from 0. NaN if there is only one.

@@ -17,7 +17,7 @@ from .scores import auc, brier, distinct, histogram, log_score, sharpness
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..aggregators.rows import FloatArray
+    from ..typing import Floats
     from .panel import Panel
 
 CLUSTERS_FOR_A_VERDICT = 6
@@ -34,8 +34,8 @@ class Measured:
 
     name: str
     recalibration: str
-    brier: FloatArray  # (questions,)
-    log: FloatArray  # (questions,), infinite where a certain forecast was wrong
+    brier: Floats  # (questions,)
+    log: Floats  # (questions,), infinite where a certain forecast was wrong
     decomposition: Decomposition
     log_decomposition: Decomposition | None
     slope: Interval | None
@@ -46,7 +46,7 @@ class Measured:
     histogram: tuple[float, ...]
 
 
-def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) -> Measured:
+def measure(name: str, recalibration: str, forecasts: Floats, panel: Panel) -> Measured:
     """Score the forecasts of one rule, one for each profile of the panel."""
     outcome, weight = panel.outcome, panel.weight
     log = panel.by_question(log_score(forecasts, outcome))
@@ -73,13 +73,13 @@ def measure(name: str, recalibration: str, forecasts: FloatArray, panel: Panel) 
 class Resampled:
     """Mean scores on the data and in each draw; column r is rule r. One more row than draws: the first is the data."""
 
-    brier: FloatArray  # (1 + draws, rules)
-    brier_by_forecast: FloatArray
-    log: FloatArray
+    brier: Floats  # (1 + draws, rules)
+    brier_by_forecast: Floats
+    log: Floats
     clusters: int
     worst: float = 1.0  # the largest Brier score that there is
 
-    def interval(self, means: FloatArray, least: float, most: float) -> Interval:
+    def interval(self, means: Floats, least: float, most: float) -> Interval:
         """The interval of a statistic that lies between two bounds, given on the data and in each draw: (1 + draws,)."""
         value, low, high = percentile_interval(float(means[0]), means[1:], self.clusters)
         return Interval(value, max(low, least), min(high, most))
@@ -106,7 +106,7 @@ def resample(measured: Sequence[Measured], panel: Panel, *, draws: int, seed: in
     sums = np.vstack([by_cluster.sum(axis=0), resampled_sums(by_cluster, draws, seed)])
     drawn = dict(zip(columns, sums.T, strict=True))
 
-    def means(what: str, weight: str) -> FloatArray:
+    def means(what: str, weight: str) -> Floats:
         return np.stack([drawn[f"{what} {number}"] / drawn[weight] for number in range(len(measured))], axis=1)
 
     brier_means, log = means("brier", "questions"), means("log", "questions")

@@ -14,11 +14,10 @@ from .calibration import CLUSTERS_TO_FIT, MOST_STEPS, TINY, t_quantile
 from .records import Interval
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import FloatArray
-    from ..tables.records import IntArray
+    from ..typing import Floats, Integers
 
 
-def best_power(logs: FloatArray, outcomes: FloatArray, weights: FloatArray, clusters: IntArray) -> Interval | None:
+def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
     """The power b that fits best, with an interval that allows for answers of one cluster hanging together.
 
     Newton's steps on sum_i w_i (b z_iy - log sum_k exp(b z_ik)), which is concave in b; the variance is
@@ -42,7 +41,7 @@ def best_power(logs: FloatArray, outcomes: FloatArray, weights: FloatArray, clus
     if number < CLUSTERS_TO_FIT or not ((said < most).any() and (said > least).any()):
         return None
 
-    def moments(b: float) -> tuple[float, FloatArray, FloatArray]:
+    def moments(b: float) -> tuple[float, Floats, Floats]:
         """The log likelihood, and for each row the mean and the variance of z under the distribution with power b."""
         scaled = np.where(own, b * z, -np.inf)
         top = scaled.max(axis=1)

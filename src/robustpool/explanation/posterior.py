@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..aggregators.pools import logit, sigma
+from ..numerics import logit, sigma
 from ..structures.binary_structure import omniscient_posterior
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import FloatArray
+    from ..typing import Floats
 
 
-def base_rate_matters(x: FloatArray) -> bool:
+def base_rate_matters(x: Floats) -> bool:
     """Whether there are two or more reports and none is certain."""
     return x.size > 1 and bool(((x > 0) & (x < 1)).all())
 
 
-def posterior(prior: float, x: FloatArray) -> float:
+def posterior(prior: float, x: Floats) -> float:
     """The omniscient posterior g at a prior in [0, 1]; at the ends its limit."""
     if 0 < prior < 1:
         return float(omniscient_posterior(prior, x[None])[0])
     return 1.0 - prior if base_rate_matters(x) else posterior(0.5, x)
 
 
-def prior_of(forecast: float, x: FloatArray) -> float | None:
+def prior_of(forecast: float, x: Floats) -> float | None:
     """The prior at which the omniscient says ``forecast``: logit mu = (s - logit f) / (n-1)."""
     if not (base_rate_matters(x) and 0 < forecast < 1):
         return None

@@ -27,6 +27,15 @@ class Saying:
     proved: bool
     chosen: bool
 
+    def cost(self, *, short: bool = False) -> str:
+        """The worst case in words, rounded away from what it bounds."""
+        if self.regret is None:
+            return "-" if short else "not on record"
+        bound = outward(self.regret, "ROUND_CEILING" if self.proved else "ROUND_FLOOR", 6)
+        if short:
+            return f"<={bound}" if self.proved else f">={bound}"
+        return f"at most {bound}, proved" if self.proved else f"at least {bound}, found"
+
 
 @dataclass(frozen=True)
 class KnownRange:
@@ -91,13 +100,17 @@ class Explanation:
         """Whether the posterior depends on the prior: two or more reports, conditionally independent, none certain."""
         return bool(self.posterior) and base_rate_matters(np.array(self.reports, dtype=np.float64))
 
+    def __repr__(self) -> str:
+        """The forecast, in a line."""
+        return f"Explanation(rule={self.rule!r}, forecast={shown(self.forecast)})"
+
     def __str__(self) -> str:
         """All sentences."""
         return "\n".join(self.sentences)
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the words to repeat, what the rules say, and the base rate."""
-        rules = [[said.name, shown(said.forecast), _worst(said)] for said in self.rules]
+        rules = [[said.name, shown(said.forecast), said.cost()] for said in self.rules]
         rates = [[percent(prior), shown(value)] for prior, value in self.posterior]
         parts = [html.line(sentence) for sentence in (*self.answer, *self.closing)]
         parts.append(html.table(["rule", "forecast", "worst-case regret"], rules, 0, "rules"))
@@ -108,11 +121,3 @@ class Explanation:
     def posterior_at(self, prior: float) -> float:
         """What the omniscient says if the agents are conditionally independent with this prior."""
         return posterior(prior, np.array(self.reports, dtype=np.float64))
-
-
-def _worst(said: Saying) -> str:
-    if said.regret is None:
-        return "not on record"
-    if said.proved:
-        return f"at most {outward(said.regret, 'ROUND_CEILING', 6)}, proved"
-    return f"at least {outward(said.regret, 'ROUND_FLOOR', 6)}, found"

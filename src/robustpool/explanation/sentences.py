@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..aggregators.design import Design
-from ..aggregators.rows import FloatArray, contradictory
+from ..aggregators.rows import contradictory
 from ..aggregators.rules import RULES, Rule
-from ..certificates.kinds import can_be_certified
+from ..certificates.certifiable import can_be_certified
+from ..designs.design import Design
 from ..wording import between, interval_end, outward, percent, shown
 
 if TYPE_CHECKING:
+    from ..typing import Floats
     from .records import KnownRange, Saying, Span
 
 NO_PROMISE = 0.25
@@ -31,7 +32,7 @@ _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", 
 
 
 def answer(
-    x: FloatArray, forecast: float, chosen: str, others: tuple[Saying, ...], span: Span | None, known: KnownRange | None
+    x: Floats, forecast: float, chosen: str, others: tuple[Saying, ...], span: Span | None, known: KnownRange | None
 ) -> tuple[str, ...]:
     """The short answer: the number, a range over sensible base rates, and one sentence on when to use it."""
     number = f"The answer is {shown(forecast)}."
@@ -93,15 +94,15 @@ def on_rules(n: int, design: Design | None, *, on_record: bool, at_their_word: b
 
 def of_a_design(design: Design) -> str:
     """What a design was made for, and the value of its game."""
-    settings, bounds = design.data["settings"], design.data["bounds"]
-    how = "the upper bound found by search" if bounds["upper_is"] == "found by search" else "measured in floating point"
+    settings = design.settings
+    how = "the upper bound found by search" if design.bounds.searched else "measured in floating point"
     return (
-        f"The design was made for {design.made_for}; the value of its game ({settings['loss']} loss, "
-        f"{settings['paradigm']}) lies {between(design.lower, design.upper, 6)} ({how}, not proved)."
+        f"The design was made for {design.made_for}; the value of its game ({settings.loss} loss, "
+        f"{settings.paradigm}) lies {between(design.lower, design.upper, 6)} ({how}, not proved)."
     )
 
 
-def on_base_rate(x: FloatArray, name: str, agrees_at: float | None, even_at: float | None) -> tuple[str, ...]:
+def on_base_rate(x: Floats, name: str, agrees_at: float | None, even_at: float | None) -> tuple[str, ...]:
     """What the base rate has to do with it."""
     if contradictory(x[None])[0]:
         return ("No base rate can produce a 0 and a 1 for the same event: not all of the forecasters can be right.",)
@@ -167,7 +168,7 @@ def on_range(known: KnownRange, name: str, forecast: float, n: int) -> tuple[str
 
 
 def closing(
-    x: FloatArray,
+    x: Floats,
     forecast: float,
     chosen: Saying,
     search: str,
@@ -212,7 +213,7 @@ def closing(
     )
 
 
-def _reason(x: FloatArray, agrees_at: float | None) -> tuple[str, ...]:
+def _reason(x: Floats, agrees_at: float | None) -> tuple[str, ...]:
     """Why this number: the base rate that it stands for, and which way to go from there."""
     if agrees_at is None:
         return ()

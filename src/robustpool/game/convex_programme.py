@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import extra
+from ..conic import solve_convex
 from ..errors import UnsupportedError
-from .losses import ConvexLoss, Log, Square, forecast_table, forecast_variable, solve_convex
+from ..losses.convex import forecast_table, forecast_variable
 from .response import WEAK_DUALITY, Response, cost, dual_bound
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .tables import Tables
-
-    Floats = NDArray[np.float64]
+    from ..typing import Floats
+    from .feasible import FeasibleTables
 
 
 class ConvexProgramme:
@@ -23,12 +22,13 @@ class ConvexProgramme:
 
     cheap = False
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: FeasibleTables) -> None:
+        extra("a best response under this loss and these restrictions", "cvxpy")
         import cvxpy as cp
 
         self.tables = tables
         layout, bonds = tables.layout, tables.layout.differences
-        if tables.pinned.any() and isinstance(tables.loss, ConvexLoss):
+        if tables.pinned.any() and not tables.loss.proper:
             raise UnsupportedError(
                 "the ratio of a custom loss needs a positive omniscient loss in every structure; some have none."
             )
@@ -52,7 +52,7 @@ class ConvexProgramme:
     @property
     def exact(self) -> bool:
         """Whether the dual bound is our own."""
-        return isinstance(self.tables.loss, (Square, Log)) and not self.tables.layout.constraints
+        return self.tables.loss.tilted and not self.tables.layout.constraints
 
     @property
     def arithmetic(self) -> str:
@@ -86,7 +86,7 @@ class ConvexProgramme:
         return Response(table, value, least)
 
 
-def user_cones(tables: Tables) -> list[Any]:
+def user_cones(tables: FeasibleTables) -> list[Any]:
     """The tables that a user's constraints allow, A f + s = b with s in some cones: the same lists for the same constraints."""
     import cvxpy as cp
 

@@ -20,10 +20,7 @@ from .. import checks
 from ..numerics import safe_divide
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..structures.finite import FiniteFamily
-    from .losses import Loss
+    from ..typing import Booleans, Floats
 
 PARADIGMS = ("additive", "absolute", "ratio")
 
@@ -31,14 +28,7 @@ NO_LOSS = 1e-15
 """An omniscient loss up to this counts as 0 in the ratio: it is the rounding of probabilities that should be 0."""
 
 
-def omniscient_losses(family: FiniteFamily, loss: Loss) -> NDArray[np.float64]:
-    """E[l(opt(s), omega)] of each structure: she sees the signals, so she minimises at every support point."""
-    return np.asarray(np.add.reduceat(loss.bayes_risk(family.mass), family.start[:-1]))
-
-
-def payoff_terms(
-    paradigm: str, omniscient: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+def payoff_terms(paradigm: str, omniscient: Floats) -> tuple[Floats, Floats, Booleans]:
     """Scale and offset for each structure, and which structures pin the aggregator.
 
     >>> payoff_terms("ratio", np.array([0.0, 0.2]))

@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from .losses import Log, Square
+from ..numerics import safe_divide
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .tables import Tables
-
-    Floats = NDArray[np.float64]
+    from ..typing import Floats
+    from .feasible import FeasibleTables
 
 
 WEAK_DUALITY = "float64, weak duality from the cone solver's multipliers"
@@ -41,7 +38,7 @@ class Responder(Protocol):
     """Best responses for one game."""
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> FeasibleTables:
         """What the aggregator may say."""
         ...
 
@@ -70,12 +67,36 @@ def cost_by_cell(masses: Floats, losses: Floats) -> Floats:
     return np.where(masses > 0, masses * np.where(masses > 0, losses, 0.0), 0.0).sum(axis=1)
 
 
-def dual_bound(tables: Tables, masses: Floats, multipliers: Floats) -> float:
+def dual_bound(tables: FeasibleTables, masses: Floats, multipliers: Floats) -> float:
     """The lower bound of the module's head; ``multipliers`` has shape (states, or 1 for two states, constraints)."""
-    assert isinstance(tables.loss, (Square, Log))
     bonds = tables.layout.differences
     tilt = np.zeros_like(masses)
     tilt[:, -len(multipliers) :] = (bonds.matrix(len(masses)).T @ multipliers.T).reshape(len(masses), -1)
     fixed = cost_by_cell(masses, tables.loss.table(tables.pins)) + np.sum(tilt * tables.pins, axis=1)
     least = np.where(tables.pinned, fixed, tables.loss.tilted_minimum(masses, tilt))
     return float(least.sum() - np.sum(multipliers @ bonds.slack))
+
+
+class ClosedForm:
+    """The posterior Pr[omega | x] under the mixture; where the mixture never leads, the default."""
+
+    arithmetic = "float64, closed form"
+    cheap = True
+
+    def __init__(self, tables: FeasibleTables) -> None:
+        self.tables = tables
+
+    def __call__(self, masses: Floats) -> Response:
+        """See Responder."""
+        tables = self.tables
+        reached = (masses.sum(axis=1) > 0) & ~tables.pinned
+        table = np.where(reached[:, None], posterior(masses), tables.default)
+        pinned = tables.pinned.any()
+        least = cost(masses, tables.loss.table(table)) if pinned else float(tables.loss.bayes_risk(masses).sum())
+        return Response(table, least, least)
+
+
+def posterior(masses: Floats) -> Floats:
+    """M(x, omega) / M(x); uniform at profiles of probability 0, such as the reports (0, 1) of independent agents."""
+    total = masses.sum(axis=1, keepdims=True)
+    return np.where(total > 0, safe_divide(masses, total), 1 / masses.shape[1])

@@ -13,9 +13,9 @@ from .style import GREY, LINES, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from ..solvers.solution import TracePoint
+    from ..designs.records import TracePoint
+    from ..typing import Floats
 
     Trace = Mapping[str, Sequence[float]] | Sequence[TracePoint]
 
@@ -23,7 +23,7 @@ AGAINST = {"rounds": "round", "seconds": "seconds"}
 COLUMNS = ("round", "lower", "upper", "seconds")
 
 
-def trace_columns(trace: Trace) -> dict[str, NDArray[np.float64]]:
+def trace_columns(trace: Trace) -> dict[str, Floats]:
     """The rounds, bounds and seconds of a trace as arrays."""
     if isinstance(trace, Mapping):
         return {key: np.asarray(trace[key], dtype=float) for key in COLUMNS}

@@ -10,7 +10,8 @@ from .style import BLUE, GREEN, GREY, INK, ORANGE, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+
+    from ..typing import Floats
 
 KINDS = {0: ("local", GREEN, "-"), 1: ("remote", ORANGE, "--"), 2: ("the rest", GREY, ":")}
 BEND = (0.0, 0.6, 0.3)
@@ -18,9 +19,9 @@ BEND = (0.0, 0.6, 0.3)
 
 
 def draw_coupling(
-    structure: NDArray[np.float64],
-    near: NDArray[np.float64],
-    flows: NDArray[np.float64],
+    structure: Floats,
+    near: Floats,
+    flows: Floats,
     ax: Axes,
 ) -> None:
     """Two structures as discs at their report pairs, as large as these are likely, and the mass that moves as arrows.
@@ -59,7 +60,7 @@ def draw_coupling(
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def _arc(here: NDArray[np.float64], there: NDArray[np.float64], bend: float) -> NDArray[np.float64]:
+def _arc(here: Floats, there: Floats, bend: float) -> Floats:
     """The control points of a curve that leaves the straight line to its right by ``bend`` times its length."""
     along = there - here
     return np.stack((here, (here + there) / 2 + bend * np.array([along[1], -along[0]]), there))

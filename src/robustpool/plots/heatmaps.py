@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..game.worst_case import tabulated
+from ..families.worst_case import tabulated
 from .style import DIVERGING, SEQUENTIAL, colour_bar, shade, square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from ..aggregators.design import AnyAggregator
+    from ..designs.any_aggregator import AnyAggregator
+    from ..typing import Floats
 
-    Values = AnyAggregator | NDArray[np.float64]
+    Values = AnyAggregator | Floats
 
 CELLS = 101
 """Reports along an axis where an aggregator is drawn: every percent."""
@@ -43,14 +43,12 @@ def draw_difference(one: Values, other: Values, ax: Axes, *, limit: float | None
     return _heatmap(difference, ax, bar and DIFFERENCE, DIVERGING, (-most, most))
 
 
-def draw_weakness(
-    values: NDArray[np.float64], ax: Axes, *, scale: tuple[float, float] = WEAKNESS_SCALE, bar: bool = True
-) -> Any:
+def draw_weakness(values: Floats, ax: Axes, *, scale: tuple[float, float] = WEAKNESS_SCALE, bar: bool = True) -> Any:
     """R(x_1, x_2) from `robustpool.weakness` on a uniform grid, on the paper's colour scale unless told otherwise."""
     return _heatmap(values, ax, bar and WEAKNESS, SEQUENTIAL, scale)
 
 
-def draw_report_distribution(chances: NDArray[np.float64], ax: Axes, *, least: float = 1e-8, bar: bool = True) -> Any:
+def draw_report_distribution(chances: Floats, ax: Axes, *, least: float = 1e-8, bar: bool = True) -> Any:
     """Pr[x_1, x_2] on a uniform grid of reports, as large cells on a logarithmic scale; grey where it is below ``least``."""
     from matplotlib.colors import LogNorm
 
@@ -63,13 +61,13 @@ def draw_report_distribution(chances: NDArray[np.float64], ax: Axes, *, least: f
     return image
 
 
-def _values(aggregator: Values) -> NDArray[np.float64]:
+def _values(aggregator: Values) -> Floats:
     if isinstance(aggregator, np.ndarray):
         return aggregator
     return tabulated(aggregator, np.linspace(0, 1, CELLS))
 
 
-def _heatmap(values: NDArray[np.float64], ax: Axes, label: str | bool, colours: str, scale: tuple[float, float]) -> Any:
+def _heatmap(values: Floats, ax: Axes, label: str | bool, colours: str, scale: tuple[float, float]) -> Any:
     image = shade(values, ax, colours, scale)
     square(ax)
     if label:

@@ -9,12 +9,12 @@ from .style import GREEN, INK, ORANGE, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+
+    from ..typing import Floats
 
 
-def draw_losses(bands: Mapping[str, NDArray[np.float64]], ax: Axes) -> None:
+def draw_losses(bands: Mapping[str, Floats], ax: Axes) -> None:
     """Structures sorted by the omniscient loss: her loss, the band of the aggregator's, and what can be afforded.
 
     ``bands`` has, for consecutive groups of structures, ``share`` (where the group stands, from 0 to 1),

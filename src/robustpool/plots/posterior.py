@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import extra
 from .style import GREY, INK, LINES, SEQUENTIAL, colour_bar, plain, shade, square
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+
+    from ..typing import Booleans, Floats, Integers
 
 POSTERIOR = "posterior $g_\\mu(x_1, x_2)$"
 
 
-def draw_posterior_by_prior(prior: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]], ax: Axes) -> None:
+def draw_posterior_by_prior(prior: Floats, curves: Mapping[str, Floats], ax: Axes) -> None:
     """g_mu(x) against mu for some fixed reports, each under its name [Guo2024, fig:sensitive prior]."""
     for (name, posterior), (colour, dash) in zip(curves.items(), cycle(LINES), strict=False):
         ax.plot(prior, posterior, dash, color=colour, linewidth=1.6, label=name)
@@ -27,9 +29,7 @@ def draw_posterior_by_prior(prior: NDArray[np.float64], curves: Mapping[str, NDA
     ax.legend(frameon=False, fontsize=8)
 
 
-def draw_posterior_by_reports(
-    values: NDArray[np.float64], ax: Axes, *, trimmed: NDArray[np.bool_] | None = None, bar: bool = True
-) -> Any:
+def draw_posterior_by_reports(values: Floats, ax: Axes, *, trimmed: Booleans | None = None, bar: bool = True) -> Any:
     """g_mu(x_1, x_2) on a uniform grid; the trimmed area is hatched [Guo2024, fig:sensitive_prediction]."""
     x = np.linspace(0, 1, len(values))
     image = shade(values, ax, SEQUENTIAL, (0.0, 1.0))
@@ -43,7 +43,7 @@ def draw_posterior_by_reports(
     return image
 
 
-def draw_areas(areas: NDArray[np.int64], names: Mapping[int, str], ax: Axes) -> None:
+def draw_areas(areas: Integers, names: Mapping[int, str], ax: Axes) -> None:
     """The division of the square into areas, numbered on a uniform grid, each named at its centre [Guo2024, fig:area]."""
     from matplotlib.colors import ListedColormap
 
@@ -58,8 +58,9 @@ def draw_areas(areas: NDArray[np.int64], names: Mapping[int, str], ax: Axes) -> 
     square(ax)
 
 
-def _centres(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _centres(inside: Booleans) -> list[tuple[int, int]]:
     """The middle of each connected part of an area, as indices into the grid."""
+    extra("a picture of areas", "solve")
     from scipy import ndimage
 
     parts, count = ndimage.label(inside)

@@ -14,9 +14,10 @@ from .style import GREEN, GREY, INK, LINES, ORANGE, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from ..evaluation.records import CurvePoint, RuleScore
+    from ..typing import Floats
     from .heatmaps import Values
 
     Curve = Sequence[CurvePoint]
@@ -72,7 +73,7 @@ def draw_reliability(
     return drawn
 
 
-def _bars(shares: NDArray[np.float64], ax: Axes, base: float, colour: str) -> None:
+def _bars(shares: Floats, ax: Axes, base: float, colour: str) -> None:
     """How the forecasts are spread, in bars that stand on ``base``: the tallest is as high as fits."""
     if not shares.any():
         return

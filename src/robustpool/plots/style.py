@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import extra
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -30,6 +32,7 @@ DPI = 150
 
 def new_figure(columns: int = 1, rows: int = 1, *, width: float = 3.4, height: float = 3.0) -> tuple[Figure, Any]:
     """A figure with a grid of axes of ``width`` x ``height`` inches each; the axes as an array (rows, columns)."""
+    extra("a picture", "plots")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(columns * width, rows * height), layout="constrained")

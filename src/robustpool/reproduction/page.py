@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..report.calculator import calculator
-from ..report.page import Page, Picture, Section, Table
+from ..aggregators.worst_cases import KnownWorstCase
+from ..views.calculator import calculator
+from ..views.page import Page, Picture, Section, Table
 from ..wording import outward
 from .figures import FIGURES
 from .table_1 import HEADER, PUBLISHED, cells
@@ -162,7 +163,7 @@ def _settings(result: Reproduction) -> dict[str, str]:
 def _calculator(result: Reproduction) -> dict[str, Any]:
     """The rules, and those tables that there are."""
     aggregators: dict[str, Any] = {}
-    bounds: dict[str, Any] = {}
+    bounds: dict[str, KnownWorstCase] = {}
     solutions = result.bench.solutions if result.bench is not None else {}
     proved = {row.name: row for row in result.rows}
     named = {
@@ -176,5 +177,5 @@ def _calculator(result: Reproduction) -> dict[str, Any]:
         aggregators[words] = solutions[key].aggregator
         row = proved.get(name)
         if row is not None:
-            bounds[words] = {"proved": True, "upper": row.upper, "lower": row.lower, "found": row.found}
+            bounds[words] = KnownWorstCase(found=row.found, lower=row.lower, upper=row.upper)
     return calculator(aggregators, "minimax", bounds=bounds)

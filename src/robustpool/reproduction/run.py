@@ -15,7 +15,7 @@ from .. import __version__, checks
 from ..errors import InputError
 from ..files import check_writable, refuse_foreign, write_whole
 from ..plots.style import DPI, png
-from ..report.page import write_page
+from ..views.page import write_page
 from .claims import Claim, claims
 from .figures import FIGURES
 from .page import page
@@ -24,9 +24,9 @@ from .table_1 import HEADER, Row, save_table, table_1
 from .workbench import Tell, Workbench
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
+    from ..typing import FilePath
     from .figures.figure import Numbers, PaperFigure
 
 PARTS = ("table1", "figures", "all")
@@ -64,7 +64,7 @@ class Reproduction:
 
 def reproduce(
     what: str = "all",
-    out: str | os.PathLike[str] = "reproduction",
+    out: FilePath = "reproduction",
     *,
     settings: Settings = FULL,
     tell: Tell | None = None,
@@ -89,6 +89,8 @@ def reproduce(
 def reproduction(result: Reproduction, what: str, tell: Tell | None = None) -> Iterator[Reproduction]:
     """The same step by step, without the page: the result after each row of the table and each figure."""
     checks.choice("what", what, PARTS)
+    for name in ("solve", "plots"):
+        checks.extra("reproducing the paper", name)
     folder = result.folder
     _check_folder(folder, result.report)
     quiet: Tell = lambda _what, _share: None

@@ -7,15 +7,15 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..families.worst_case import worst_case
 from ..files import write_whole
-from ..game.worst_case import worst_case
 from ..wording import outward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ..aggregators.design import AnyAggregator
+    from ..designs.any_aggregator import AnyAggregator
     from .workbench import Workbench
 
 PUBLISHED = {"mean": 0.0625, "average-prior": 0.0260, "arieli-tuned": 0.0250, "algorithm-1": 0.0226}

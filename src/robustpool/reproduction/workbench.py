@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..artefact import save_design
-from ..certificates.front_door import certification
+from ..certificates.certify import certification
+from ..designs.design_file import save_design
 from ..errors import UnsupportedError
-from ..solvers.front_door import solve
+from ..families.conditionally_independent import ConditionallyIndependent
 from ..solvers.solution import Solution, Stopped
-from ..structures.conditionally_independent import ConditionallyIndependent
+from ..solvers.solve import solve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..aggregators.design import AnyAggregator
     from ..certificates.certificate import Certificate
+    from ..designs.any_aggregator import AnyAggregator
     from .settings import Settings
 
 Tell = Callable[[str, float], None]

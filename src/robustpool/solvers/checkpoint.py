@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..designs.records import TracePoint
 from ..errors import InputError
 from ..files import write_whole
-from .solution import TracePoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from _typeshed import DataclassInstance
 
+    from ..typing import FilePath
+
 S = TypeVar("S", bound="DataclassInstance")
 
 FORMAT = "robustpool-checkpoint/1"
 
 
-def save_checkpoint(
-    path: str | os.PathLike[str], state: DataclassInstance, trace: Sequence[TracePoint], problem: str
-) -> None:
+def save_checkpoint(path: FilePath, state: DataclassInstance, trace: Sequence[TracePoint], problem: str) -> None:
     """Write a state whole or not at all; ``problem`` is the hash of the game and the settings that it belongs to."""
     arrays: dict[str, Any] = {f.name: getattr(state, f.name) for f in fields(state)}
     history = np.array([tuple(asdict(point).values()) for point in trace], dtype=float).reshape(-1, 4)
@@ -39,7 +39,7 @@ def save_checkpoint(
     write_whole(path, write)
 
 
-def load_checkpoint(path: str | os.PathLike[str], kind: type[S], problem: str) -> tuple[S, list[TracePoint]]:
+def load_checkpoint(path: FilePath, kind: type[S], problem: str) -> tuple[S, list[TracePoint]]:
     """The state of a kind and the trace that were saved for the same game and settings."""
     name = os.fspath(path)
     try:

@@ -14,20 +14,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..errors import InputError
+from ..families.nature import unseen
+from .solver import Outcome, Solver
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from ..game.response import Responder
-    from ..game.tables import Tables
-    from .master_programme import Proposal
-
-    Floats = NDArray[np.float64]
+    from ..aggregators.restrictions import Restriction
+    from ..families.nature import Family, Nature
+    from ..game.master_programme import Proposal
+    from ..losses.loss import Loss
+    from ..typing import Floats, Integers
 
 FIRST_RHO, LEAST_RHO, MOST_RHO = 1e-2, 1e-7, 1e2
 SHRINK, GROW = 0.7, 4.0
@@ -36,39 +38,6 @@ TYPICAL = 0.025
 """The payoffs that these were tuned for."""
 IDLE = 8
 """Rounds after which a cut without weight is dropped."""
-
-
-class Nature(Protocol):
-    """Whoever answers a table with the worst structures. A structure has a label, from which its cut can be made."""
-
-    @property
-    def tables(self) -> Tables:
-        """What the aggregator may say."""
-        ...
-
-    def first_table(self) -> Floats:
-        """Where to start."""
-        ...
-
-    def first_labels(self) -> Floats:
-        """Structures that are known to matter, or none."""
-        ...
-
-    def answer(self, table: Floats) -> tuple[float, Floats]:
-        """The largest payoff against a table, and the labels (m, anything) of structures with large ones."""
-        ...
-
-    def cuts(self, labels: Floats) -> Any:
-        """The structures with these labels as the master wants them."""
-        ...
-
-    def master(self) -> Callable[[Any, Floats, float], Proposal]:
-        """The programme that proposes a table and a mixture of cuts, given the cuts, the centre and rho."""
-        ...
-
-    def least(self, cuts: Any, weights: Floats, responder: Responder) -> float:
-        """The least expected payoff of any table against a mixture of the cuts."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,34 +54,54 @@ class BundleState:
     rho: float
     predicted: float  # what the master hoped the next table's upper bound to be
     label: Floats  # the structures of the bundle
-    idle: NDArray[np.int64]  # for how many rounds each had no weight
+    idle: Integers  # for how many rounds each had no weight
     stumbles: int  # how often the cone solver failed at first
 
 
 @dataclass(frozen=True)
-class CuttingPlanes:
-    """The settings: the gap at which the mixture needs no further polish."""
+class CuttingPlanes(Solver):
+    """The settings: the gap to reach, the round limit, and which of the best tables to return.
+
+    ``canonical`` chooses, among the tables within the tolerance of the best, the smoothest (``"smooth"``) or the one
+    nearest to a rule (its name), for two independent agents on a grid.
+    """
 
     tolerance: float = 1e-6
+    rounds: int = 200
+    canonical: str | None = None
 
-    def iterate(self, nature: Nature, responder: Responder, state: BundleState | None = None) -> Iterator[BundleState]:
+    method: ClassVar[str] = "cutting-planes"
+    state: ClassVar[type[BundleState]] = BundleState
+
+    def nature(
+        self, family: Family, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str
+    ) -> Nature:
+        """See Solver."""
+        nature = super().nature(family, loss, paradigm, restrictions, kind)
+        if self.canonical is not None:
+            if kind != "grid":
+                raise InputError("canonical goes with cutting planes and nature on the grid.")
+            nature.check_canonical(self.canonical)
+        return nature
+
+    def iterate(self, nature: Nature, state: BundleState | None = None) -> Iterator[BundleState]:
         """Round after round, without end; from ``state`` on if it is given."""
         master = nature.master()
         state = _start(nature) if state is None else state
         while True:
-            state = self.step(nature, responder, master, state)
+            state = self.step(nature, master, state)
             yield state
 
-    def step(
-        self,
-        nature: Nature,
-        responder: Responder,
-        master: Callable[[Any, Floats, float], Proposal],
-        state: BundleState,
-    ) -> BundleState:
+    def outcome(self, nature: Nature, state: BundleState) -> Outcome:
+        """See Solver."""
+        lower = nature.least(nature.cuts(state.lower_label), state.lower_weights)
+        mixture = nature.mixture(state.lower_label, state.lower_weights)
+        return Outcome(state.centre, state.label, mixture, lower)
+
+    def step(self, nature: Nature, master: Callable[[Any, Floats, float], Proposal], state: BundleState) -> BundleState:
         """One round."""
         value, answers = nature.answer(state.table)
-        label = _joined(state.label, answers)
+        label = np.concatenate((state.label, unseen(state.label, answers))) if len(state.label) else answers
         idle = np.concatenate((state.idle, np.zeros(len(label) - len(state.idle), dtype=np.int64)))
         centre, upper, rho = state.centre, state.upper, state.rho
         size = min(1.0, max(min(value, upper), 1e-12) / TYPICAL)  # small payoffs want a small proximal term
@@ -126,12 +115,18 @@ class CuttingPlanes:
             rho = min(rho * GROW, MOST_RHO * size)
 
         cuts = nature.cuts(label)
+
+        def bounded(proposal: Proposal) -> tuple[float, Floats]:
+            decided = upper - proposal.least > self.tolerance  # that much is known without a best response
+            known = decided and math.isfinite(proposal.least)
+            return proposal.least if known else nature.least(cuts, proposal.weights), proposal.weights
+
         proposal = master(cuts, centre, rho)
-        mixtures = [(nature.least(cuts, proposal.weights, responder), proposal.weights)]
+        mixtures = [bounded(proposal)]
         used, stumbles = proposal.weights, state.stumbles + proposal.stumbled
-        if upper - mixtures[0][0] > self.tolerance:
+        if upper - mixtures[0][0] > self.tolerance / 2:
             dual = master(cuts, centre, DUAL_RHO * size)
-            mixtures.append((nature.least(cuts, dual.weights, responder), dual.weights))
+            mixtures.append(bounded(dual))
             used, stumbles = np.maximum(used, dual.weights), stumbles + dual.stumbled
         lower, weights = max(mixtures, key=lambda pair: pair[0])
         mixture, mixed = state.lower_label, state.lower_weights
@@ -154,15 +149,6 @@ class CuttingPlanes:
             idle=idle[keep],
             stumbles=stumbles,
         )
-
-
-def _joined(labels: Floats, more: Floats) -> Floats:
-    """Both, each label once."""
-    if len(labels) == 0:
-        return more
-    known = {row.tobytes() for row in labels}
-    new = np.array([row.tobytes() not in known for row in more], dtype=bool)
-    return np.concatenate((labels, more[new]))
 
 
 def _start(nature: Nature) -> BundleState:

@@ -16,27 +16,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .. import checks
 from ..errors import UnsupportedError
+from ..families.nature import NO_CONTINUUM
+from .solver import Outcome, Solver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from ..game.finite_game import FiniteGame
+    from ..aggregators.restrictions import Restriction
+    from ..families.finite_game import FiniteGame, FiniteNature
+    from ..families.nature import Family
     from ..game.response import Responder
+    from ..losses.loss import Loss
+    from ..typing import Floats
 
-    Floats = NDArray[np.float64]
 
 LARGEST_STEP = 5.0
 SHRINK, GROW = 0.7, 1.02
 AVERAGE_EVERY = 10
-"""Where a best response is dear, the lower bound of the average mixture is taken every so many rounds."""
+"""Where a best response is expensive, the lower bound of the average mixture is computed in every tenth round only."""
+
+LIGHT = 1e-6
+"""Structures with less than this share of the largest weight are left out of the mixture that is returned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +67,39 @@ class State:
 
 
 @dataclass(frozen=True)
-class MultiplicativeWeights:
-    """The settings of Algorithm 1; ``epsilon`` makes it the theory mode."""
+class MultiplicativeWeights(Solver):
+    """The settings of Algorithm 1: the gap to reach and the round limit; ``epsilon`` makes it the theory mode instead."""
 
+    tolerance: float = 1e-6
+    rounds: int = 10_000
     epsilon: float | None = None
+
+    method: ClassVar[str] = "multiplicative-weights"
+    state: ClassVar[type[State]] = State
 
     def __post_init__(self) -> None:
         """Check the settings."""
+        super().__post_init__()
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", checks.number("epsilon", self.epsilon, above=0, most=1))
+
+    def nature(
+        self, family: Family, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str
+    ) -> FiniteNature:
+        """See Solver: every structure is in a list."""
+        if kind != "grid":
+            raise UnsupportedError(NO_CONTINUUM)
+        write_out = getattr(family, "written_out", None)
+        if write_out is None:
+            raise UnsupportedError(
+                f"Algorithm 1 needs structures that can be written out; those of {family.words()} cannot."
+            )
+        nature: FiniteNature = write_out(loss, paradigm, restrictions)
+        return nature
+
+    def last_round(self, nature: FiniteNature) -> int:
+        """See Solver."""
+        return self.rounds if self.epsilon is None else self.theory_rounds(nature.game)
 
     def theory_rounds(self, game: FiniteGame) -> int:
         """T = ceil(25 ln n (B/eps)^2)."""
@@ -116,12 +146,28 @@ class MultiplicativeWeights:
             upper_table=np.full_like(masses, 1 / game.states),
         )
 
-    def iterate(self, game: FiniteGame, responder: Responder, state: State | None = None) -> Iterator[State]:
+    def iterate(self, nature: FiniteNature, state: State | None = None) -> Iterator[State]:
         """Round after round, without end; from ``state`` on if it is given."""
-        state = self.start(game) if state is None else state
+        state = self.start(nature.game) if state is None else state
         while True:
-            state = self.step(game, responder, state)
+            state = self.step(nature.game, nature.responder, state)
             yield state
+
+    def outcome(self, nature: FiniteNature, state: State) -> Outcome:
+        """The best mixture, without the structures that hardly weigh if that hardly costs anything."""
+        game, upper, tolerance = nature.game, state.upper, self.tolerance if self.epsilon is None else 0.0
+
+        def least(weights: Floats) -> float:
+            return float(nature.responder(game.masses(weights)).least - weights @ game.offset)
+
+        whole = state.lower_weights / math.fsum(state.lower_weights)
+        heavy = np.where(whole >= LIGHT * whole.max(), whole, 0.0)
+        heavy /= math.fsum(heavy)
+        lower, trimmed = least(whole), least(heavy)
+        most = tolerance if upper - lower <= tolerance else (upper - lower) * 1.001
+        weights, lower = (heavy, trimmed) if upper - trimmed <= most else (whole, lower)
+        labels = np.arange(len(weights), dtype=np.float64)[:, None]
+        return Outcome(state.upper_table, labels[:0], nature.mixture(labels, weights), lower)
 
     def step(self, game: FiniteGame, responder: Responder, state: State) -> State:
         """One round."""
@@ -179,27 +225,28 @@ class _Play:
 
 def _play(game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float) -> _Play:
     """Payoffs of both tables, nature's next mixture and its mass table, in one pass over the support points."""
-    from ..game.kernels import play_round
-
-    losses, mean_losses = game.loss.table(table), game.loss.table(mean)
-    new_log_weights, new_weights = np.empty_like(log_weights), np.empty_like(log_weights)
-    masses = np.zeros((len(game.chunks), *table.shape))
-    summary = np.tile([-np.inf, -np.inf, 0.0, 0.0, -np.inf], (len(game.chunks), 1))
-    family = game.family
-
-    def work(number: int, chunk: tuple[int, int]) -> None:
-        play_round(
-            *chunk, family.start, game.cell, game.mass, game.scale, game.offset, losses, mean_losses,
-            log_weights, rate, expected, LARGEST_STEP, new_log_weights, new_weights, masses[number], summary[number],
-        )  # fmt: skip
-
-    game.over_chunks(work)
-    total = float(summary[:, 2].sum())
+    given = game.loss.table(table), game.loss.table(mean), log_weights, rate, expected
+    new_log_weights, new_weights, masses, summary = zip(*game.over_chunks(_play_chunk, given), strict=True)
+    sums = np.stack(summary)
+    total = float(sums[:, 2].sum())
     return _Play(
-        largest=float(summary[:, 0].max()),
-        largest_mean=float(summary[:, 1].max()),
-        log_weights=new_log_weights - summary[:, 4].max(),
-        weights=new_weights / total,
-        masses=masses.sum(axis=0) / total,
-        offset=float(summary[:, 3].sum()) / total,
+        largest=float(sums[:, 0].max()),
+        largest_mean=float(sums[:, 1].max()),
+        log_weights=np.concatenate(new_log_weights) - sums[:, 4].max(),
+        weights=np.concatenate(new_weights) / total,
+        masses=np.asarray(sum(masses)) / total,
+        offset=float(sums[:, 3].sum()) / total,
     )
+
+
+def _play_chunk(common: tuple[FiniteGame, Any], chunk: tuple[int, int]) -> tuple[Floats, Floats, Floats, Floats]:
+    from ..families.kernels import play_round
+
+    (game, (losses, mean_losses, log_weights, rate, expected)), (first, last) = common, chunk
+    new_log_weights, new_weights = np.empty(last - first), np.empty(last - first)
+    masses, summary = np.zeros_like(losses), np.array([-np.inf, -np.inf, 0.0, 0.0, -np.inf])
+    play_round(
+        first, last, game.family.start, game.cell, game.mass, game.scale, game.offset, losses, mean_losses,
+        log_weights, rate, expected, LARGEST_STEP, new_log_weights, new_weights, masses, summary,
+    )  # fmt: skip
+    return new_log_weights, new_weights, masses, summary

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import platform
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import html
-from ..structures.finite import FiniteFamily
-from ..wording import at_most, counted, outward
+from .. import __version__, html
+from ..designs.design import Design
+from ..designs.design_file import read_family, sealed
+from ..designs.records import SEARCHED, Bounds, Ending, Versions
+from ..wording import at_most, outward
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
-    from ..structures.conditionally_independent import ConditionallyIndependent, EnumeratedFamily, NamedStructures
+    from ..designs.records import Guarantee, Settings, TracePoint
+    from ..families.nature import Family, Mixture
 
 
 class Stopped(Enum):
@@ -31,51 +33,6 @@ class Stopped(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """Nature's mixture: a weight for each structure of a family.
-
-    Where ``symmetries`` names agents or states, each structure stands, in equal parts, for itself and for those in
-    which the agents or the two states are exchanged.
-    """
-
-    structures: FiniteFamily | EnumeratedFamily | NamedStructures
-    weights: NDArray[np.float64]
-    symmetries: tuple[str, ...] = ()
-
-    def heaviest(self, count: int = 10) -> list[tuple[str, float]]:
-        """The structures with the largest weights."""
-        least = np.partition(self.weights, -count)[-count] if 0 < count < len(self.weights) else 0.0
-        candidates = np.flatnonzero(self.weights >= least)  # a million weights are not sorted for ten of them
-        order = candidates[np.argsort(-self.weights[candidates], kind="stable")][:count]
-        return [(self.structures.name(int(t)), float(self.weights[t])) for t in order if self.weights[t] > 0]
-
-    def _repr_html_(self) -> html.Html:
-        """In a notebook: the heaviest structures."""
-        return html.card("Nature's mixture", *self._html(10))
-
-    def _html(self, count: int) -> tuple[html.Html, html.Html]:
-        """How many structures have weight, and the heaviest of them."""
-        used, every = int(np.count_nonzero(self.weights)), len(self.weights)
-        said = f"{used:,} of {every:,} structures have weight"
-        if self.symmetries:
-            said += (
-                f"; each stands, in equal parts, for itself and those with {' and '.join(self.symmetries)} exchanged"
-            )
-        rows = [[f"{weight:.4g}", name] for name, weight in self.heaviest(count)]
-        return html.line(said), html.table(["weight", "structure"], rows, used - len(rows), "structures")
-
-
-@dataclass(frozen=True)
-class TracePoint:
-    """The bounds after a round."""
-
-    round: int
-    lower: float
-    upper: float
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
 class Solution:
     """A measured epsilon-equilibrium: lower <= value of the game <= upper, both in floating point.
 
@@ -83,7 +40,7 @@ class Solution:
     payoff of any structure against ``aggregator``. Both are computed anew from what is returned.
     """
 
-    family: FiniteFamily | ConditionallyIndependent
+    family: Family
     aggregator: TableAggregator | GridAggregator
     mixture: Mixture
     lower: float
@@ -92,8 +49,11 @@ class Solution:
     seconds: float
     stopped: Stopped
     trace: tuple[TracePoint, ...]
-    settings: dict[str, Any] = field(default_factory=dict)
-    guarantee: dict[str, Any] | None = None  # in theory mode: what the theorem promises
+    settings: Settings
+    guarantee: Guarantee | None = None  # in theory mode: what the theorem promises
+    searched: bool = (
+        False  # whether nature's answer to the table was a search: ``upper`` is then the worst that was found
+    )
 
     @property
     def gap(self) -> float:
@@ -101,20 +61,43 @@ class Solution:
         return max(0.0, self.upper - self.lower)
 
     @property
-    def searched(self) -> bool:
-        """Whether nature's answer to the table was a search, over reports and priors or over priors alone.
+    def converged(self) -> bool:
+        """Whether the gap reached the tolerance, or all rounds that the theorem asks for were played."""
+        return self.stopped in (Stopped.GAP, Stopped.THEORY)
 
-        ``upper`` is then the worst that was found.
-        """
-        return getattr(self.family, "priors", 0) is None or self.settings.get("nature") == "continuous"
+    @property
+    def design(self) -> Design:
+        """What a file keeps of it."""
+        bounds = Bounds(
+            lower=self.lower,
+            upper=self.upper,
+            gap=self.gap,
+            proved=False,
+            upper_is=SEARCHED if self.searched else "measured",
+            arithmetic=self.settings.arithmetic,
+        )
+        design = Design(
+            family=read_family(self.family.as_data()),
+            settings=self.settings,
+            bounds=bounds,
+            guarantee=self.guarantee,
+            rounds=self.rounds,
+            seconds=self.seconds,
+            stopped=Ending(self.stopped.name.lower(), self.stopped.value),
+            aggregator=self.aggregator,
+            mixture=self.mixture.record,
+            trace=self.trace,
+            versions=Versions(robustpool=__version__, numpy=np.__version__, python=platform.python_version()),
+        )
+        return sealed(design)
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds and what they are worth, how it ended, what nature does, and the aggregator."""
         upper_is = "the worst that a search found" if self.searched else "measured in floating point"
         rounding = "ROUND_FLOOR" if self.searched else "ROUND_CEILING"  # the worst case is at least what was found
         facts = [
-            ("family", self._family()),
-            ("game", f"{self.settings['loss']} loss, {self.settings['paradigm']}"),
+            ("family", self.family.words(self.settings.nature)),
+            ("game", f"{self.settings.loss} loss, {self.settings.paradigm}"),
             ("lower bound", f"{outward(self.lower, 'ROUND_FLOOR', 9)}, measured in floating point, not proved"),
             ("upper bound", f"{outward(self.upper, rounding, 9)}, {upper_is}, not proved"),
             ("gap", f"at most {at_most(self.gap)}"),
@@ -122,14 +105,9 @@ class Solution:
             ("it ended because", self.stopped.value),
         ]
         if self.guarantee is not None:
-            facts.append(("guarantee", self.guarantee.get("says", "")))
+            facts.append(("guarantee", self.guarantee.says))
         parts = (html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
         return html.card("Solution", *parts)
-
-    def _family(self) -> str:
-        if isinstance(self.family, FiniteFamily):
-            return counted(len(self.family), "structure")
-        return self.family.words(self.settings["nature"])
 
     def __repr__(self) -> str:
         """The verdict in a line."""

@@ -25,6 +25,8 @@ from .information_structure import InformationStructure
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ..typing import Floats
+
 
 SHOWN = 10
 """Agents that a notebook shows, and the most for which it looks at all 2^n profiles."""
@@ -54,7 +56,7 @@ class BinaryStructure:
     """
 
     prior: float
-    reports: NDArray[np.float64]
+    reports: Floats
 
     def __init__(self, prior: float, reports: ArrayLike) -> None:
         mu = checks.open_unit("prior", prior)
@@ -102,19 +104,19 @@ class BinaryStructure:
         return len(self.reports)
 
     @property
-    def signal_probabilities(self) -> NDArray[np.float64]:
+    def signal_probabilities(self) -> Floats:
         """q: Pr[low] and Pr[high] of each agent, such that the mean report is the prior; shape (n, 2)."""
         low, high = self.reports.T
         away = np.stack([high - self.prior, self.prior - low], axis=1)
         return np.where((low == high)[:, None], 0.5, safe_divide(away, (high - low)[:, None]))
 
     @property
-    def likelihoods(self) -> NDArray[np.float64]:
+    def likelihoods(self) -> Floats:
         """Pr[s_i | omega], shape (2, n, 2): states, agents, signals."""
         q, x, mu = self.signal_probabilities, self.reports, self.prior
         return np.stack([q * (1 - x) / (1 - mu), q * x / mu])
 
-    def probability_parametrisation(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def probability_parametrisation(self) -> tuple[Floats, Floats]:
         """Pr[s_i = high | omega = 0] and Pr[s_i = high | omega = 1], shape (n,) each [Guo2024, Lemma 3.6].
 
         With a_0 = low and a_1 = high, p_1 = a_1 (mu - a_0) / (mu (a_1 - a_0)), p_0 the same with 1 - a_1 and 1 - mu
@@ -127,22 +129,22 @@ class BinaryStructure:
         given_0, given_1 = self.likelihoods[:, :, 1]
         return given_0, given_1
 
-    def joint(self) -> NDArray[np.float64]:
+    def joint(self) -> Floats:
         """Pr[omega] prod_i Pr[s_i | omega], shape (2, 2^n); the signals of the last agent change fastest."""
         joint = np.array([[1 - self.prior], [self.prior]])
         for agent in range(self.agents):
             joint = (joint[:, :, None] * self.likelihoods[:, None, agent]).reshape(2, -1)
         return joint
 
-    def profiles(self) -> NDArray[np.float64]:
+    def profiles(self) -> Floats:
         """The report profiles x, shape (2^n, n), in the order of ``joint``; two may be equal, some may never come."""
         return np.stack(np.meshgrid(*self.reports, indexing="ij"), axis=-1).reshape(-1, self.agents)
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Pr[x] = prod q_i (prod x_i / mu^(n-1) + prod (1-x_i) / (1-mu)^(n-1)), shape (2^n,) [Guo2024, Lemma 3.3]."""
         return np.asarray(self.joint().sum(axis=0))
 
-    def posteriors(self) -> NDArray[np.float64]:
+    def posteriors(self) -> Floats:
         """The omniscient posterior of each profile, shape (2^n,)."""
         return omniscient_posterior(self.prior, self.profiles())
 
@@ -150,7 +152,7 @@ class BinaryStructure:
         """The same agents with the two states renamed.
 
         >>> BinaryStructure(0.25, [[0.0, 0.5]]).mirrored()
-        BinaryStructure(prior=0.75, reports=array([[0.5, 1. ]]))
+        BinaryStructure(prior=0.75, reports=[[0.5, 1]])
         """
         return BinaryStructure(1 - self.prior, 1 - self.reports[:, ::-1])
 
@@ -162,6 +164,12 @@ class BinaryStructure:
                [0. , 0.5]])
         """
         return InformationStructure(self.joint().reshape(2, *(2,) * self.agents))
+
+    def __repr__(self) -> str:
+        """The prior and the reports of a few agents, in a line."""
+        shown = ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in self.reports[:3])
+        more = ", ..." if len(self.reports) > 3 else ""
+        return f"BinaryStructure(prior={self.prior:.6g}, reports=[{shown}{more}])"
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: what each agent says and how often, and what an omniscient one would say to each profile."""
@@ -187,7 +195,7 @@ class BinaryStructure:
         return html.table(header, rows, 2**self.agents - 16, "profiles")
 
 
-def omniscient_posterior(prior: float, reports: ArrayLike) -> NDArray[np.float64]:
+def omniscient_posterior(prior: float, reports: ArrayLike) -> Floats:
     """What someone says who knows the prior: logit g = sum_i logit x_i - (n-1) logit mu [Bordley1982].
 
     Reports of shape (m, n) give posteriors of shape (m,) [Guo2024, Lemma 3.2]. A report of 0 or 1 decides; a profile
@@ -205,7 +213,7 @@ def omniscient_posterior(prior: float, reports: ArrayLike) -> NDArray[np.float64
     return np.where(at_odds, 0.5, decided)
 
 
-def independent_masses(priors: NDArray[np.float64], reports: NDArray[np.float64]) -> NDArray[np.float64]:
+def independent_masses(priors: Floats, reports: Floats) -> Floats:
     """Pr[x, omega] of the 2^n profiles of many structures: priors (m,), reports (m, n, 2) -> (m, 2^n, 2).
 
     Pr[omega] times each agent's q x / mu or q (1 - x) / (1 - mu); the reports of the last agent change fastest. The

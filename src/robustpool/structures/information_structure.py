@@ -10,9 +10,12 @@ import numpy as np
 from .. import checks, html
 from ..errors import InputError
 from ..numerics import safe_divide
+from ..wording import counted
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..typing import Floats
 
 
 SHOWN = 10
@@ -39,7 +42,7 @@ class InformationStructure:
            [0.333, 0.667]])
     """
 
-    joint: NDArray[np.float64]
+    joint: Floats
     name: str | None = None
 
     def __init__(self, joint: ArrayLike, name: str | None = None) -> None:
@@ -60,13 +63,18 @@ class InformationStructure:
         return self.joint.ndim - 1
 
     @property
-    def prior(self) -> NDArray[np.float64]:
+    def prior(self) -> Floats:
         """Pr[omega], shape (states,)."""
         return np.asarray(self.joint.sum(axis=tuple(range(1, self.joint.ndim))))
 
-    def posterior(self, agent: int) -> NDArray[np.float64]:
+    def posterior(self, agent: int) -> Floats:
         """Pr[omega | s_i] of one agent, shape (signals_i, states); a row of zeros for a signal that never comes."""
         return np.asarray(posteriors(self.joint[None], agent)[0])
+
+    def __repr__(self) -> str:
+        """Its name and how many there are of everything, in a line."""
+        named = "" if self.name is None else f"{self.name[:40]!r}, "
+        return f"InformationStructure({named}{counted(self.states, 'state')}, {counted(self.agents, 'agent')})"
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: what each agent sees and thinks, and what an omniscient one thinks who sees all signals."""
@@ -105,7 +113,7 @@ class InformationStructure:
         return html.table(header, rows, len(there) - len(rows), "signal profiles")
 
 
-def _probability(distribution: NDArray[np.float64]) -> str:
+def _probability(distribution: Floats) -> str:
     """Pr[omega = 1] for two states, else all of them."""
     return html.numbers(distribution[1:] if len(distribution) == 2 else distribution)
 
@@ -118,7 +126,7 @@ def check_shape(name: str, shape: tuple[int, ...]) -> None:
         raise InputError(f"{name} must have at least two states; it has {shape[0]}.")
 
 
-def posteriors(joints: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+def posteriors(joints: Floats, agent: int) -> Floats:
     """Pr[omega | s_i] for a stack of structures: (m, states, signals...) -> (m, signals_i, states)."""
     others = tuple(axis for axis in range(2, joints.ndim) if axis != agent + 2)
     with_state = np.swapaxes(joints.sum(axis=others), 1, 2)

@@ -21,6 +21,8 @@ from .information_structure import InformationStructure, posteriors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..typing import Floats
+
 Labels = Sequence[tuple[int, str | None]]
 """The number and the name of each structure of a stack."""
 
@@ -35,11 +37,11 @@ class ReportFormat(Protocol):
         """The word for it in files."""
         ...
 
-    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:
+    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:
         """x_i(s_i, theta): (m, states, signals...) -> (m, signals_i, coordinates); ``labels`` number and name the m."""
         ...
 
-    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """The profiles (m, agents, coordinates) that come about when agent i takes the place of agent order[i]."""
         ...
 
@@ -48,12 +50,12 @@ class ReportFormat(Protocol):
         ...
 
 
-def _shown(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shown(probabilities: Floats) -> Floats:
     """A distribution over states as it is reported: a number for two states, the vector for more."""
     return probabilities[..., 1:] if probabilities.shape[-1] == 2 else probabilities
 
 
-def _swapped(profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+def _swapped(profiles: Floats, order: Sequence[int]) -> Floats:
     return profiles[:, list(order)]
 
 
@@ -63,11 +65,11 @@ class Posterior:
 
     name: str = "posterior"
 
-    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:  # noqa: ARG002
+    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         return _shown(posteriors(joints, agent))
 
-    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """See ReportFormat."""
         return _swapped(profiles, order)
 
@@ -82,14 +84,14 @@ class Decision:
 
     name: str = "decision"
 
-    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:  # noqa: ARG002
+    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         posterior = posteriors(joints, agent)
         best = posterior.max(axis=2, keepdims=True)
         likeliest = np.argmax(posterior >= best * (1 - SAME_RELATIVE), axis=2)  # the first within rounding
         return _shown(np.eye(posterior.shape[2])[likeliest])
 
-    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """See ReportFormat."""
         return _swapped(profiles, order)
 
@@ -104,7 +106,7 @@ class HigherOrder:
 
     name: str = "higher-order"
 
-    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:  # noqa: ARG002
+    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         agents = joints.ndim - 2
         parts = [_shown(posteriors(joints, agent))]
@@ -117,7 +119,7 @@ class HigherOrder:
                 parts.append(chance @ _shown(posteriors(joints, other)))
         return np.concatenate(parts, axis=2)
 
-    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """See ReportFormat: what she says *about* the others moves with them."""
         count, agents, coordinates = profiles.shape
         width = coordinates // agents
@@ -147,9 +149,9 @@ class Custom:
         """The function's own name."""
         return f"custom:{getattr(self.function, '__name__', type(self.function).__name__)}"
 
-    def reports(self, joints: NDArray[np.float64], agent: int, labels: Labels) -> NDArray[np.float64]:
+    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:
         """See ReportFormat."""
-        rows: list[list[NDArray[np.float64]]] = []
+        rows: list[list[Floats]] = []
         for joint, (number, name) in zip(joints, labels, strict=True):
             structure = InformationStructure(joint, name)
             rows.append([self._report(agent, signal, number, structure) for signal in range(joint.shape[agent + 1])])
@@ -158,7 +160,7 @@ class Custom:
             raise InputError(f"{self.name} must return reports of one length; it returned the shapes {sorted(sizes)}.")
         return np.array(rows)
 
-    def _report(self, agent: int, signal: int, number: int, structure: InformationStructure) -> NDArray[np.float64]:
+    def _report(self, agent: int, signal: int, number: int, structure: InformationStructure) -> Floats:
         if not posteriors(structure.joint[None], agent)[0, signal].any():  # a signal that never comes is not asked
             signal = int(np.argmax(posteriors(structure.joint[None], agent)[0].any(axis=1)))
         place = f"structure {number}, agent {agent}, signal {signal}"
@@ -171,7 +173,7 @@ class Custom:
         label = f"the report of {self.name} for {place}"
         return np.atleast_1d(checks.real_array(label, value)).ravel()
 
-    def permuted(self, profiles: NDArray[np.float64], order: Sequence[int]) -> NDArray[np.float64]:
+    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """See ReportFormat: the reports are taken as opaque and change places."""
         return _swapped(profiles, order)
 

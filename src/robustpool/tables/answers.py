@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..aggregators.rows import BoolArray
+    from ..typing import Booleans, Floats, Integers
     from .engine import Engine
     from .entries import Entries
-    from .records import IntArray
     from .sources import Source
 
 ROOM, HELD, CHUNK = 400_000, 11_000_000, 500_000
@@ -50,7 +49,7 @@ class Part(NamedTuple):
     """The answers to some of the questions, and the first entry of each of these."""
 
     table: ForecastTable  # without names
-    first: IntArray  # (questions,)
+    first: Integers  # (questions,)
 
 
 @dataclass
@@ -116,7 +115,7 @@ class Answers:
             yield {name: np.concatenate([piece[name] for piece in places]) for name in places[0]}
             places.clear()
 
-    def texts(self, entries: IntArray, *columns: str) -> list[list[str]]:
+    def texts(self, entries: Integers, *columns: str) -> list[list[str]]:
         """What some columns of text say in these entries, column by column; many are looked up some at a time."""
         texts: list[list[str]] = [[] for _ in columns]
         self.engine.allow(self.engine.megabytes + CHUNK // 10_000)  # 100 bytes each
@@ -135,7 +134,7 @@ class Answers:
         """The names of the forecasters, by number."""
         return list(self.engine.arrays("SELECT forecaster AS name FROM forecasters ORDER BY number")["name"].tolist())
 
-    def lines(self, entries: IntArray) -> tuple[IntArray, IntArray]:
+    def lines(self, entries: Integers) -> tuple[Integers, Integers]:
         """Where these entries stand in the source."""
         width = self.entries.width
         return self.source.lines(entries // width, self.size // width)
@@ -150,7 +149,7 @@ class Answers:
 
     # --------------------------------------------------------------------------------------------------- one part
 
-    def _part(self, rows: dict[str, Any], question: IntArray, part: int, parts: int, as_of: float | None) -> Part:
+    def _part(self, rows: dict[str, Any], question: Integers, part: int, parts: int, as_of: float | None) -> Part:
         starts = np.ones(len(question), np.bool_)
         starts[1:] = question[1:] != question[:-1]
         if (rows["check"][1:] != rows["check"][:-1])[~starts[1:]].any():
@@ -236,7 +235,7 @@ class Answers:
                    WHERE coalesce(fault, {sieves}) >= {sieves} {_some(here, parts)}
                    AND entries.rowid >= {entry} AND entries.rowid < {entry + step}"""
 
-    def _option_names(self, part: int, parts: int, order: IntArray) -> list[tuple[str, ...]]:
+    def _option_names(self, part: int, parts: int, order: Integers) -> list[tuple[str, ...]]:
         """The names of the options of each question, in this order of the questions of a part."""
         query = f"SELECT hash(question) AS q, option FROM options WHERE true {_some(range(part, part + 1), parts)} ORDER BY q, k"
         found = self.engine.arrays(query)
@@ -260,8 +259,8 @@ class Answers:
         return answers
 
     def _facts(
-        self, rows: dict[str, Any], question: IntArray, start: IntArray, first: IntArray
-    ) -> tuple[NDArray[np.float64], IntArray | None, BoolArray]:
+        self, rows: dict[str, Any], question: Integers, start: Integers, first: Integers
+    ) -> tuple[Floats, Integers | None, Booleans]:
         """The outcome and the cluster of each question, and which questions are refused since they have two clusters."""
         refused = np.zeros(len(start), np.bool_)
         cluster = None
@@ -285,7 +284,7 @@ class Answers:
             self._doubt(np.flatnonzero(doubtful & ~refused), unread, other, earlier)
         return outcome, cluster, refused
 
-    def _doubt(self, questions: IntArray, unread: IntArray, other: IntArray, earlier: IntArray) -> None:
+    def _doubt(self, questions: Integers, unread: Integers, other: Integers, earlier: Integers) -> None:
         """Take no outcome of these questions: one cannot be read, or there are two."""
         entries = np.where(unread < NEVER, unread, other)[questions]
         before = self.lines(np.where(earlier < NEVER, earlier, 0)[questions])[0].tolist()
@@ -300,7 +299,7 @@ class Answers:
                 self.doubts.append((int(entry), ONE_OUTCOME, says))
 
     def _refuse_clusters(
-        self, rows: dict[str, Any], question: IntArray, questions: IntArray, other: IntArray, earlier: IntArray
+        self, rows: dict[str, Any], question: Integers, questions: Integers, other: Integers, earlier: Integers
     ) -> None:
         answered = np.bincount(question[~np.isnan(rows["p"])], minlength=len(other))
         lines, earlier_lines = self.lines(other[questions])[0], self.lines(earlier[questions])[0]
@@ -315,7 +314,7 @@ class Answers:
         last = np.ones(len(rows["f"]), np.bool_)
         last[:-1] = (rows["question"][1:] != rows["question"][:-1]) | (rows["f"][1:] != rows["f"][:-1])
         if not last.all():
-            number: IntArray = np.cumsum(last) - last  # of the answer that is kept
+            number: Integers = np.cumsum(last) - last  # of the answer that is kept
             self.count(**_became(rows, ~last, np.flatnonzero(last)[number]))
         answers = _those(rows, last)
         if "e" in answers:
@@ -326,7 +325,7 @@ class Answers:
             self.count(complements=(answers["n"] - 1).sum())  # entries for further options
         return answers
 
-    def _withdraw(self, entries: IntArray) -> None:
+    def _withdraw(self, entries: Integers) -> None:
         names = self.texts(entries, "question", "forecaster")
         for line, question, who in zip(self.lines(entries)[0].tolist(), *names, strict=True):
             self.log.add(WITHDRAWN, line, f"(question {named(question)}, forecaster {named(who)}) has one")
@@ -369,7 +368,7 @@ def fill(engine: Engine, source: Source, entries: Entries, tally: Tally) -> Answ
     return answers
 
 
-def _ordered(rows: dict[str, Any]) -> tuple[dict[str, Any], IntArray]:
+def _ordered(rows: dict[str, Any]) -> tuple[dict[str, Any], Integers]:
     """Rows in the order of their questions, and the number of the question of each."""
     order, question = by_question(rows)
     return {name: column[order] for name, column in rows.items()}, question
@@ -382,14 +381,14 @@ def _those(rows: dict[str, Any], which: NDArray[Any]) -> dict[str, Any]:
     return {name: column[which] for name, column in rows.items()}
 
 
-def _least(values: IntArray, start: IntArray) -> IntArray:
+def _least(values: Integers, start: Integers) -> Integers:
     """The least value of each group, which begin at ``start``."""
     return np.minimum.reduceat(values, start) if len(start) else values[:0]
 
 
 def _said_first(
-    values: IntArray, given: BoolArray, entry: IntArray, question: IntArray, start: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
+    values: Integers, given: Booleans, entry: Integers, question: Integers, start: Integers
+) -> tuple[Integers, Integers, Integers]:
     """What the first entry of each question says (-1: none does), the first that says another thing, and that first one."""
     earliest = _least(np.where(given, entry, NEVER), start)
     said = np.full(len(start), -1, dtype=np.int64)
@@ -399,7 +398,7 @@ def _said_first(
     return said, _least(np.where(differs, entry, NEVER), start), earliest
 
 
-def _became(rows: dict[str, Any], dropped: BoolArray, by: IntArray) -> dict[str, int]:
+def _became(rows: dict[str, Any], dropped: Booleans, by: Integers) -> dict[str, int]:
     """What became of rows in place of each of which the row ``by`` is kept."""
     if "n" in rows:  # distributions, of which only one stands at a time
         return {"superseded": int(rows["n"][dropped].sum())}

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..aggregators.rows import BoolArray, FloatArray
-    from .records import IntArray
+    from ..typing import Booleans, Floats, Integers
+
 
 SUM_TOLERANCE = 1e-9
 """A distribution of a table may miss 1 by this much; who reads files normalises within a tolerance of its own before."""
 
 
-def refuse(rule: str, wrong: BoolArray, says: Callable[[int], str], things: str = "rows") -> None:
+def refuse(rule: str, wrong: Booleans, says: Callable[[int], str], things: str = "rows") -> None:
     """An error if any entry is wrong, with what it ``says`` and how many are.
 
     >>> refuse("a weight must be positive", np.array([False, True]), "row {} is 0".format)
@@ -47,7 +47,7 @@ def own(column: Any, kind: type[np.generic]) -> NDArray[Any]:
     return frozen(np.array(column, dtype=kind))
 
 
-def whole(name: str, column: Any) -> IntArray:
+def whole(name: str, column: Any) -> Integers:
     """A column of whole numbers."""
     given = np.asarray(column)
     if given.dtype.kind not in "iu" and len(given):
@@ -55,7 +55,7 @@ def whole(name: str, column: Any) -> IntArray:
     return own(given, np.int64)
 
 
-def numbers_of(name: str, column: Any, names: Sequence[str]) -> IntArray:
+def numbers_of(name: str, column: Any, names: Sequence[str]) -> Integers:
     """A column with numbers of names: whole, and each below the number of names."""
     numbers = whole(name, column)
     rule = f"{name} must be the number of one of the {len(names):,} {name}s, from 0"
@@ -63,7 +63,7 @@ def numbers_of(name: str, column: Any, names: Sequence[str]) -> IntArray:
     return numbers
 
 
-def sizes(options: Sequence[tuple[str, ...]], questions: Sequence[str]) -> IntArray:
+def sizes(options: Sequence[tuple[str, ...]], questions: Sequence[str]) -> Integers:
     """How many options each question has: at least two, with different names.
 
     >>> sizes([("home", "draw", "away")], ["final"])
@@ -83,7 +83,7 @@ def sizes(options: Sequence[tuple[str, ...]], questions: Sequence[str]) -> IntAr
     return np.fromiter(map(len, options), np.int64, len(options))
 
 
-def distributions(column: FloatArray, sizes: IntArray, where: Callable[[int], str]) -> FloatArray:
+def distributions(column: Floats, sizes: Integers, where: Callable[[int], str]) -> Floats:
     """Each row as a distribution over as many options as its question has, and NaN beyond; divided by its sum.
 
     >>> distributions(np.array([[0.2, 0.8, np.nan]]), np.array([2]), "row {}".format)

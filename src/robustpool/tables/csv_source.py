@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ..typing import Integers
     from .engine import Engine
-    from .records import IntArray
 
 BLOCK = 1 << 20
 """Bytes that are looked at at a time; no line may be longer."""
@@ -147,7 +147,7 @@ class CsvSource:
             self._lost.sort()
         return self._lost
 
-    def lines(self, rows: IntArray, read: int) -> tuple[IntArray, IntArray]:
+    def lines(self, rows: Integers, read: int) -> tuple[Integers, Integers]:
         """The first and the last line of each of these rows, of those ``read``; rows are numbered from 0, in order."""
         lost = np.array([each.line for each in self.lost(read)], dtype=np.int64)
         if self._census.lines == self._header + read + len(lost):  # each row is a line, and none is blank

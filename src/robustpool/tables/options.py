@@ -10,10 +10,9 @@ from .engine import among
 from .entries import NOTHING, OPTION_NO, OPTION_YES, UNREADABLE
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import BoolArray, FloatArray
+    from ..typing import Booleans, Floats, Integers
     from .engine import Engine
     from .entries import Entries
-    from .records import IntArray
 
 TOLERANCE = 0.05
 """Probabilities of the options may miss the sum 1 by this much, and are divided by their sum."""
@@ -77,9 +76,9 @@ class Distributions(NamedTuple):
     """Answers that are distributions, and those that are none."""
 
     columns: dict[str, Any]  # of the answers; p has the shape (answers, most), NaN beyond the question's own options
-    wrong: IntArray  # the first entry of each answer that is no distribution,
-    sums: FloatArray  # its sum (NaN where an option is rejected),
-    given: IntArray  # and how many options it names
+    wrong: Integers  # the first entry of each answer that is no distribution,
+    sums: Floats  # its sum (NaN where an option is rejected),
+    given: Integers  # and how many options it names
     again: int  # entries that say the same as another one of their answer
     replaced: int  # entries that another one of their answer replaces
 
@@ -106,7 +105,7 @@ def distributions(rows: dict[str, Any], options: Options, *, odds: bool) -> Dist
     half = (rows["size"][at] == 2) & (given == 1) & ~np.bool_(odds)
     table = np.where(own & np.isnan(table), np.where(half, 1 - total, 0.0)[:, None], table)
     total = np.where(half, 1.0, total)
-    right: BoolArray = (given == rows["size"][at]) & (total > 0) if odds else np.abs(total - 1) <= TOLERANCE
+    right: Booleans = (given == rows["size"][at]) & (total > 0) if odds else np.abs(total - 1) <= TOLERANCE
     right &= ~bad
     last = at + np.bincount(answer, minlength=number) - 1
     columns = {name: column[last][right] for name, column in rows.items() if name != "p"}
@@ -125,5 +124,5 @@ def distributions(rows: dict[str, Any], options: Options, *, odds: bool) -> Dist
     )
 
 
-def _differs(rows: dict[str, Any], name: str) -> BoolArray:
+def _differs(rows: dict[str, Any], name: str) -> Booleans:
     return np.asarray(rows[name][1:] != rows[name][:-1])

@@ -9,10 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .records import IntArray
+    from ..typing import Integers
 
 
-def by_question(rows: dict[str, Any]) -> tuple[IntArray, IntArray]:
+def by_question(rows: dict[str, Any]) -> tuple[Integers, Integers]:
     """The order of rows by question (q, in the order of its hash), forecaster (f), time (t), option (k) and place (r).
 
     Of a row that gives the probability of no, beside one that gives that of yes, the other one comes last. Returned are the
@@ -56,7 +56,7 @@ def by_question(rows: dict[str, Any]) -> tuple[IntArray, IntArray]:
     return order, question
 
 
-def _sorted(keys: NDArray[np.uint64], bits: int) -> IntArray:
+def _sorted(keys: NDArray[np.uint64], bits: int) -> Integers:
     """The order of keys whose last bits are 0; equal ones keep their order."""
     packed = keys | np.arange(len(keys), dtype=np.uint64)
     packed.sort()

@@ -20,7 +20,7 @@ from .values import NO, YES, is_missing, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ..aggregators.rows import FloatArray
+    from ..typing import Floats
     from .entries import Reading as Values
     from .reading import Reading
 
@@ -119,7 +119,7 @@ class Look:
         return ", ".join(map(repr, self.names))
 
     @cached_property
-    def numbers(self) -> list[FloatArray]:
+    def numbers(self) -> list[Floats]:
         """The columns as numbers, NaN for what is none; per cent signs do not matter."""
         return [_numbers(column, self.how.decimal) for column in self.rows]
 
@@ -344,7 +344,7 @@ def _sum_to_one(look: Look, groups: dict[str, dict[str, int]], *, odds: bool) ->
 # ---------------------------------------------------------------------------------------------------------------- numbers
 
 
-def _numbers(column: Column, decimal: str = ".") -> FloatArray:
+def _numbers(column: Column, decimal: str = ".") -> Floats:
     return np.array([_number(entry, decimal) for entry in column], dtype=np.float64)
 
 
@@ -355,5 +355,5 @@ def _number(entry: Any, decimal: str) -> float:
         return nan
 
 
-def _has_fraction(values: FloatArray) -> bool:
+def _has_fraction(values: Floats) -> bool:
     return bool((values[np.isfinite(values)] % 1 > 0).any())

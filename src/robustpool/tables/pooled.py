@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
+from ..wording import counted
 from .engine import MEGABYTES, literal, own_prefix
 from .records import FORMULA, RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..aggregators.rows import FloatArray
-    from .records import IntArray
+    from ..typing import FilePath, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class PooledTable:
     """
 
     questions: Sequence[str]
-    forecasts: FloatArray  # (questions,), or with options (questions, K), NaN beyond one's own
-    answers: IntArray  # (questions,): how many answers each forecast is made of
-    outcome: FloatArray  # (questions,): 0, 1 (with options: the number of one), or NaN where it is not known
+    forecasts: Floats  # (questions,), or with options (questions, K), NaN beyond one's own
+    answers: Integers  # (questions,): how many answers each forecast is made of
+    outcome: Floats  # (questions,): 0, 1 (with options: the number of one), or NaN where it is not known
     forecasters: int  # how many there are in the whole table
     rejected: RowsLeftOut = field(default_factory=RowsLeftOut)
     tally: Tally = field(default_factory=Tally)
@@ -56,6 +56,13 @@ class PooledTable:
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
     clipped: int = 0  # answers that were brought into [clip, 1 - clip]
     options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
+
+    def __repr__(self) -> str:
+        """How many there are of everything, in a line."""
+        return (
+            f"PooledTable({counted(len(self.questions), 'question')}, {counted(self.forecasters, 'forecaster')}, "
+            f"{counted(int(self.answers.sum()), 'answer')})"
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, None for NaN; with the outcomes, if any is known."""
@@ -100,7 +107,7 @@ class PooledTable:
         except (ImportError, ValueError, AttributeError, TypeError) as error:
             raise InputError(f"a data frame of {backend!r} cannot be made ({error}).") from None
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: FilePath) -> None:
         """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv).
 
         In CSV nothing stands where there is no number, and a name that a spreadsheet would take for a formula begins with '.
@@ -138,7 +145,7 @@ def _written(name: str, column: NDArray[Any], *, neutral: bool) -> str:
     return name
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: FilePath) -> str:
     """How the name of an output ends, if that is something that can be written.
 
     >>> suffix_of("pooled.CSV")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..aggregators.design import AnyAggregator, agents_of, as_aggregator
 from ..aggregators.distributions import combine_distributions, distribution_rule
 from ..aggregators.rules import Rule
 from ..checks import number
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
+from ..designs.design import agents_of
 from ..errors import InputError
 from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine, raised_words
 from ..wording import counted
@@ -24,15 +25,13 @@ from .rejecting import RowsLeftOutWarning, summary_lines, unused_times
 from .sources import is_path, native_frame
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
 
-    from ..aggregators.rows import FloatArray
+    from ..typing import FilePath, Floats, Integers
     from .engine import Progress
-    from .records import IntArray
 
 
 CONTRADICTION = "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question {} has both"
@@ -40,7 +39,7 @@ ALL_RULED_OUT = "somebody rules out each of the options, so that all of them get
 
 
 def aggregate_table(
-    source: str | os.PathLike[str] | ForecastTable | Any,
+    source: FilePath | ForecastTable | Any,
     rule: AnyAggregator = "robust",
     *,
     clip: float | None = None,
@@ -130,10 +129,10 @@ def aggregate_table(
 class Pooled(NamedTuple):
     """What was pooled of a table with some of the questions."""
 
-    first: IntArray  # (questions,), by which they are ordered and named
-    forecasts: FloatArray
-    answers: IntArray
-    outcome: FloatArray
+    first: Integers  # (questions,), by which they are ordered and named
+    forecasts: Floats
+    answers: Integers
+    outcome: Floats
 
 
 class Pool:
@@ -155,7 +154,7 @@ class Pool:
         self._unfit: list[tuple[int, int]] = []  # questions with a number of answers that the rule is not made for
         self.answered = self.untimed = self.questions = self.clipped = 0
 
-    def add(self, given: ForecastTable, first: IntArray) -> None:
+    def add(self, given: ForecastTable, first: Integers) -> None:
         """Combine the answers of a table; ``first`` says which of all questions its questions are."""
         table = given if self._half_life is None else weigh_by_age(given, self._half_life)
         self.untimed += given.rows - table.rows
@@ -175,7 +174,7 @@ class Pool:
                 self._note(said.clipped, first[group.questions[said.at_odds]])
         self._parts.append(Pooled(first, forecasts, table.answers, table.outcome))
 
-    def _pool(self, group: Group, first: IntArray, forecasts: FloatArray) -> None:
+    def _pool(self, group: Group, first: Integers, forecasts: Floats) -> None:
         count = group.reports.shape[1]
         if self._agents not in (None, count):
             self._unfit += [(each, count) for each in first[group.questions].tolist()]
@@ -186,11 +185,11 @@ class Pool:
         forecasts[group.questions] = said.forecasts
         self._note(said.clipped, first[group.questions[said.at_odds]])
 
-    def _note(self, clipped: int, at_odds: IntArray) -> None:
+    def _note(self, clipped: int, at_odds: Integers) -> None:
         self.clipped += clipped
         self._at_odds += at_odds.tolist()
 
-    def done(self, names: Callable[[IntArray], list[str]], stacklevel: int) -> PooledTable:
+    def done(self, names: Callable[[Integers], list[str]], stacklevel: int) -> PooledTable:
         """One table of all of them, with a warning for what is odd; ``names`` tells how questions are called."""
         pieces = [list(column) for column in zip(*self._parts, strict=True)]
         self._parts.clear()
@@ -209,7 +208,7 @@ class Pool:
             options=None if self._options is None else [self._options[each] for each in order.tolist()],
         )
 
-    def _warn(self, names: Callable[[IntArray], list[str]], answered: int, stacklevel: int) -> None:
+    def _warn(self, names: Callable[[Integers], list[str]], answered: int, stacklevel: int) -> None:
         if self._unfit:
             entry, count = self._unfit[0]
             (name,) = names(np.array([entry]))
@@ -237,7 +236,7 @@ class Pool:
             )
 
 
-def _joined(pieces: list[NDArray[Any]], order: IntArray) -> NDArray[Any]:
+def _joined(pieces: list[NDArray[Any]], order: Integers) -> NDArray[Any]:
     """A column in this order; its pieces are given up, so that large tables are not held twice."""
     whole = np.concatenate(pieces)
     pieces.clear()

@@ -21,10 +21,10 @@ from .sources import open_engine
 from .values import is_day, seconds
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from ..typing import FilePath
     from .answers import Answers
     from .engine import Engine, Progress
     from .plans import Plan
@@ -73,7 +73,7 @@ class Reading:
 
 
 def read_forecasts(
-    source: str | os.PathLike[str] | ForecastTable | Any,
+    source: FilePath | ForecastTable | Any,
     *,
     layout: str = "auto",
     format: str = "auto",

@@ -11,7 +11,7 @@ from ..checks import frozen, number
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from ..aggregators.rows import BoolArray
+    from ..typing import Booleans
     from .records import ForecastTable
 
 DAY = 86_400.0
@@ -48,7 +48,7 @@ def weigh_by_age(table: ForecastTable, half_life: float) -> ForecastTable:
     return replace(table, weight=frozen(np.maximum(weight, SMALLEST, out=weight)))
 
 
-def _timed(table: ForecastTable, there: BoolArray) -> ForecastTable:
+def _timed(table: ForecastTable, there: Booleans) -> ForecastTable:
     """The answers that have a timestamp."""
     if there.all():
         return table

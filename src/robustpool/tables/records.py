@@ -17,18 +17,17 @@ import numpy as np
 from ..checks import frozen
 from ..errors import InputError
 from ..files import write_whole
+from ..wording import counted
 from .column_checks import distributions, numbers_of, own, refuse, sizes, whole
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from ..aggregators.rows import FloatArray
+    from ..typing import FilePath, Floats, Integers
 
-    IntArray = NDArray[np.int64]
 
 ANSWERS_AT_ONCE = 1 << 20
 """Answers that are laid out as a rectangle at a time."""
@@ -50,9 +49,9 @@ def neutral(text: str) -> str:
 class Group(NamedTuple):
     """Questions with equally many answers and, if they have options, equally many of those."""
 
-    questions: IntArray  # (m,), numbers of questions
-    reports: FloatArray  # (m, n), or with options (m, n, k)
-    weights: FloatArray | None  # (m, n), if the table has weights
+    questions: Integers  # (m,), numbers of questions
+    reports: Floats  # (m, n), or with options (m, n, k)
+    weights: Floats | None  # (m, n), if the table has weights
 
 
 class Rejection(NamedTuple):
@@ -80,11 +79,15 @@ class RowsLeftOut:
         """How many rows were not taken."""
         return sum(self.counts.values())
 
+    def __repr__(self) -> str:
+        """How many rows and why, in a line."""
+        return f"RowsLeftOut({counted(self.total, 'row')}, {counted(len(self.counts), 'reason')})"
+
     def __iter__(self) -> Iterator[Rejection]:
         """Each of them with its line and its reason, by line."""
         return iter(self.first) if self.every is None else self.every()
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: FilePath) -> None:
         """Write all of them as CSV, with the columns line and reason."""
 
         def write_text(partial: Path) -> None:
@@ -159,18 +162,25 @@ class ForecastTable:
 
     questions: Sequence[str]  # names, in the order in which they came
     forecasters: Sequence[str]  # names, in the order in which they came
-    question: IntArray  # (rows,), increasing
-    forecaster: IntArray  # (rows,)
-    probability: FloatArray  # (rows,), in [0, 1]; with options (rows, K) for at most K of them, NaN beyond one's own
-    outcome: FloatArray  # (questions,): 0, 1 (with options: the number of one, from 0), or NaN where it is not known
-    weight: FloatArray | None = None  # (rows,), positive
-    timestamp: FloatArray | None = None  # (rows,), seconds since 1970, UTC
-    cluster: IntArray | None = None  # (questions,): questions of one cluster are not independent of each other
+    question: Integers  # (rows,), increasing
+    forecaster: Integers  # (rows,)
+    probability: Floats  # (rows,), in [0, 1]; with options (rows, K) for at most K of them, NaN beyond one's own
+    outcome: Floats  # (questions,): 0, 1 (with options: the number of one, from 0), or NaN where it is not known
+    weight: Floats | None = None  # (rows,), positive
+    timestamp: Floats | None = None  # (rows,), seconds since 1970, UTC
+    cluster: Integers | None = None  # (questions,): questions of one cluster are not independent of each other
     rejected: RowsLeftOut = field(default_factory=RowsLeftOut)
     tally: Tally = field(default_factory=Tally)
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
     options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
-    offsets: IntArray = field(init=False, repr=False)  # (questions + 1,)
+    offsets: Integers = field(init=False, repr=False)  # (questions + 1,)
+
+    def __repr__(self) -> str:
+        """How many there are of everything, in a line."""
+        return (
+            f"ForecastTable({counted(len(self.questions), 'question')}, {counted(len(self.forecasters), 'forecaster')}, "
+            f"{counted(len(self.probability), 'answer')})"
+        )
 
     def __post_init__(self) -> None:
         """Check the columns, make them read-only, and find where each question begins."""
@@ -196,7 +206,7 @@ class ForecastTable:
             names = self.questions[self.question[i]], self.forecasters[self.forecaster[i]]
             return "row {} (question {}, forecaster {})".format(i, *names)
 
-        def value(column: FloatArray) -> Callable[[int], str]:
+        def value(column: Floats) -> Callable[[int], str]:
             return lambda i: f"{row(i)} is {column[i]:g}"
 
         question, outcome = self.question, self.outcome
@@ -236,12 +246,12 @@ class ForecastTable:
         return len(self.probability)
 
     @property
-    def answers(self) -> IntArray:
+    def answers(self) -> Integers:
         """How many answers each question has."""
         return np.diff(self.offsets)
 
     @property
-    def option_counts(self) -> IntArray:
+    def option_counts(self) -> Integers:
         """How many options each question has; 2 for yes and no."""
         if self.options is None:
             return np.full(len(self.questions), 2)

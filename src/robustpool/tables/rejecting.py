@@ -20,8 +20,9 @@ from .values import named, number, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..typing import Integers
     from .entries import Check
-    from .records import IntArray, Tally
+    from .records import Tally
 
 IN_FULL = 20
 """Rejected rows that are told in full."""
@@ -59,9 +60,9 @@ class Failed(NamedTuple):
     """Entries that fail a check, by columns."""
 
     checks: Sequence[Check]
-    fault: IntArray
-    first_line: IntArray
-    last_line: IntArray
+    fault: Integers
+    first_line: Integers
+    last_line: Integers
     question: Sequence[str]
     forecaster: Sequence[str]
     shown: Sequence[str | None]

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from ..checks import extra
 from ..errors import InputError
 from .csv_source import LARGE, SWELLING, CsvSource, Lost
 from .engine import engine, literal, no_folder
@@ -20,8 +21,8 @@ from .formats import OUR_NAMES, OURS, check_different, plain, told_format
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..typing import Integers
     from .engine import Engine
-    from .records import IntArray
 
 PARQUET_SIGN, ZIP_SIGN = b"PAR1", b"PK\x03\x04"
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -32,8 +33,6 @@ ROWS_PER_BYTE, MANY_ROWS = 8, 1_000_000
 
 BYTES = 8
 """A guess of what a cell takes."""
-
-NO_EXCEL = "Excel files need openpyxl: pip install 'robustpool[excel]'."
 
 
 class Source(Protocol):
@@ -51,7 +50,7 @@ class Source(Protocol):
     def lost(self, rows: int) -> list[Lost]:
         """Lines that are no rows, after so many rows were read."""
 
-    def lines(self, rows: IntArray, read: int) -> tuple[IntArray, IntArray]:
+    def lines(self, rows: Integers, read: int) -> tuple[Integers, Integers]:
         """Where each of these rows begins and ends, of those that were read."""
 
 
@@ -170,7 +169,7 @@ class FrameSource:
         """None."""
         return []
 
-    def lines(self, rows: IntArray, read: int) -> tuple[IntArray, IntArray]:  # noqa: ARG002
+    def lines(self, rows: Integers, read: int) -> tuple[Integers, Integers]:  # noqa: ARG002
         """Rows are numbered from 0."""
         return rows, rows
 
@@ -261,10 +260,9 @@ def _is_workbook(path: Path) -> bool:
 
 def _workbook(path: Path, shown: str, engine: Engine) -> CsvSource:
     """The first sheet of a workbook as a CSV file; a row of the sheet is a line."""
-    try:
-        import openpyxl
-    except ImportError:
-        raise InputError(NO_EXCEL) from None
+    extra("an Excel file", "excel")
+    import openpyxl
+
     copy = engine.place("sheet.csv", f"{shown!r} needs")
     try:
         sheet, *others = openpyxl.load_workbook(

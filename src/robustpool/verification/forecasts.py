@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .dual import Enclosure, Forecast
+from .functions_of_the_mean import MEAN_SCHEMAS, read_mean_forecast
 from .intervals import TINY, Interval, down, up
-from .mean_forecasts import MEAN_SCHEMAS, read_mean_forecast
 from .reading import Refused, by_kind, double, exactly, rational, word
 
 if TYPE_CHECKING:

@@ -68,6 +68,10 @@ class Verification:
     label: str | None = None  # what the maker of the file calls it; nothing is proved of that
     over_budget: bool = False  # not refuted: the check would have taken more work than it was allowed
 
+    def __repr__(self) -> str:
+        """The verdict and the bounds, in a line."""
+        return f"Verification(verified={self.verified}, lower={self.lower}, upper={self.upper}, value={self.value})"
+
     def __bool__(self) -> bool:
         """Whether every claim was proved again."""
         return self.verified

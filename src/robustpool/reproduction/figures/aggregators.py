@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...game.worst_case import tabulated
+from ...families.worst_case import tabulated
 from ...plots import colour_bar, draw_aggregator, draw_difference, new_figure, title
 from ...plots.heatmaps import DIFFERENCE, FORECAST
 from ..table_1 import RULES

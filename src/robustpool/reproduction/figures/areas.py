@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...plots import draw_areas, new_figure
-from ...structures.smoothing import trim
+from ...theory.smoothing import trim
 from .figure import Numbers, PaperFigure
 from .sensitivity import grid_of_reports
 

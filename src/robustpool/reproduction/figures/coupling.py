@@ -8,9 +8,9 @@ import numpy as np
 
 from ...plots import draw_coupling, new_figure
 from ...structures.binary_structure import BinaryStructure
-from ...structures.coupling import LOCAL, couple
-from ...structures.coverings import em_covering_bound
-from ...structures.distances import earth_mover
+from ...theory.coupling import LOCAL, couple
+from ...theory.coverings import em_covering_bound
+from ...theory.distances import earth_mover
 from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...game.worst_case import worst_case
+from ...families.worst_case import worst_case
 from ...plots import colour_bar, draw_aggregator, draw_value_by_lipschitz, new_figure, title
 from ...plots.heatmaps import FORECAST
 from .figure import Numbers, PaperFigure

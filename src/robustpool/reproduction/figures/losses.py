@@ -6,24 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...game.losses import Square
-from ...game.paradigms import PARADIGMS, omniscient_losses, payoff_terms
-from ...game.regret import regrets
+from ...families.finite_game import omniscient_losses
+from ...families.regret import regrets
+from ...game.paradigms import PARADIGMS, payoff_terms
+from ...losses.square import Square
 from ...plots import draw_losses, new_figure, title
 from ...plots.convergence import trace_columns
 from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from ...typing import Floats
     from ..workbench import Workbench
 
 GROUPS = 300
 KEYS = ("share", "omniscient", "least", "most", "afforded", "worst")
 
 
-def afforded(paradigm: str, omniscient: NDArray[np.float64], worst: float) -> NDArray[np.float64]:
+def afforded(paradigm: str, omniscient: Floats, worst: float) -> Floats:
     """The loss at which a structure is as bad as the worst one: c + V, V or V c for the omniscient loss c."""
     return {"additive": omniscient + worst, "absolute": np.full_like(omniscient, worst), "ratio": omniscient * worst}[
         paradigm
@@ -45,9 +46,7 @@ def _compute(bench: Workbench) -> Numbers:
     return numbers
 
 
-def bands(
-    paradigm: str, omniscient: NDArray[np.float64], losses: NDArray[np.float64], groups: int = GROUPS
-) -> dict[str, NDArray[np.float64]]:
+def bands(paradigm: str, omniscient: Floats, losses: Floats, groups: int = GROUPS) -> dict[str, Floats]:
     """What ``draw_losses`` draws, from the losses of the omniscient and of an aggregator on each structure.
 
     Beside it ``value``, the worst payoff, and ``nearly_worst``: from where to where payoffs within 1 % of it stand.

@@ -14,15 +14,15 @@ from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    from ...solvers.solution import Mixture
+    from ...families.nature import Mixture
+    from ...typing import Floats
     from ..workbench import Workbench
 
 SOLVERS = {"algorithm_1": "Algorithm 1", "exact": "exact solver"}
 
 
-def report_distribution(mixture: Mixture, N: int) -> NDArray[np.float64]:
+def report_distribution(mixture: Mixture, N: int) -> Floats:
     """Pr[x] = sum over theta of w_theta Pr_theta[x] on the grid [1/N]^2, exchanged structures in equal parts."""
     used = np.flatnonzero(mixture.weights)
     structures: Any = mixture.structures
@@ -38,7 +38,7 @@ def report_distribution(mixture: Mixture, N: int) -> NDArray[np.float64]:
     return total
 
 
-def shares(chances: NDArray[np.float64]) -> dict[str, float]:
+def shares(chances: Floats) -> dict[str, float]:
     """How much of a distribution lies where the paper looks."""
     inside = np.zeros(chances.shape, dtype=bool)
     inside[1:-1, 1:-1] = True

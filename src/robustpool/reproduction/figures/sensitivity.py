@@ -9,7 +9,7 @@ import numpy as np
 from ...plots import colour_bar, draw_posterior_by_prior, draw_posterior_by_reports, new_figure, title
 from ...plots.posterior import POSTERIOR
 from ...structures.binary_structure import omniscient_posterior
-from ...structures.smoothing import smoothed_posterior, trim
+from ...theory.smoothing import smoothed_posterior, trim
 from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...game.weakness import weakness
+from ...families.weakness import weakness
 from ...plots import colour_bar, draw_weakness, new_figure, title
 from ...plots.heatmaps import WEAKNESS as R
 from .aggregators import NAMES, compared, words
@@ -14,8 +14,8 @@ from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from ...typing import Floats
     from ..workbench import Workbench
 
 
@@ -52,7 +52,7 @@ def _scale(numbers: Numbers, names: list[str]) -> tuple[float, float]:
     return float(every.min()), float(every.max())
 
 
-def possible(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def possible(values: Floats) -> Floats:
     """R at the reports that can come: all but (0, 1) and (1, 0)."""
     keep = np.ones(values.shape, dtype=bool)
     keep[0, -1] = keep[-1, 0] = False

@@ -1,0 +1,131 @@
+"""What kinds of aggregators can be certified, and how each is written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.grid import GridAggregator
+from ..aggregators.rules import Rule
+from ..designs.design import Design
+from ..errors import UnsupportedError
+from ..verification.forecasts import Aggregator, PriorEstimate, read_aggregator
+from ..verification.functions_of_the_mean import MEAN_SCHEMAS
+from ..verification.log_odds import Phi, read_phi
+from ..verification.reading import Refused
+from .dual import Piece, Problem
+from .log_odds import phi_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typing import Booleans, Floats
+
+
+MEANS = ("mean", "median", "trimmed-mean")  # the same for two reports
+PRIOR_ESTIMATES = {
+    "average-prior": [{"kappa": "1/2", "delta": "0", "side": "everywhere"}],
+    "arieli-tuned": [
+        {"kappa": "49/100", "delta": "0", "side": "below"},
+        {"kappa": "49/100", "delta": "1/50", "side": "above"},
+    ],
+}
+CUSTOM = (
+    "what cannot be certified is a function of which only values are known, or one that jumps: its worst case can be "
+    "searched (worst_case), and its values on a grid can be made a table (GridAggregator), which can be certified."
+)
+
+
+def can_be_certified(chosen: Any, agents: int) -> bool:
+    """Whether an aggregator is of a kind that can be certified for so many agents."""
+    try:
+        describe(chosen, agents)
+    except UnsupportedError:
+        return False
+    return True
+
+
+def describe(chosen: Any, agents: int) -> dict[str, Any]:
+    """The aggregator as a certificate names it; an error where it is of no kind that can be certified."""
+    table = chosen.aggregator if isinstance(chosen, Design) else chosen
+    if isinstance(table, GridAggregator) and table.agents == agents == 2:
+        return {"kind": "grid", "values": table.values.tolist()}
+    if isinstance(table, GridAggregator):
+        raise UnsupportedError(
+            f"tables are certified for two agents; this one is for {table.agents} and the family has {agents}."
+        )
+    if not isinstance(chosen, Rule):
+        raise UnsupportedError(f"this aggregator is not known as a formula; {CUSTOM}")
+    stem = chosen.name.partition(":")[0]
+    phi = phi_of(chosen, agents)
+    if phi is not None:
+        return {"kind": "log-odds", "phi": phi}
+    if agents == 2 and stem in MEANS:
+        return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
+    if agents == 2 and stem in PRIOR_ESTIMATES:
+        return {"kind": "prior-estimate", "pieces": PRIOR_ESTIMATES[stem]}
+    if agents == 2 and stem in MEAN_SCHEMAS:
+        about = {"kind": stem, **chosen.parameters}
+        try:
+            read_aggregator(about)
+        except Refused as refused:
+            raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
+        return about
+    raise UnsupportedError(
+        f"no way is known here to certify the rule {chosen.name} for {agents} agents; worst_case searches for its worst case."
+    )
+
+
+def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator:
+    """The aggregator of a certificate on independent agents, as the verifier reads it."""
+    if aggregator["kind"] == "log-odds":
+        return read_phi(aggregator["phi"], "aggregator.phi")
+    return read_aggregator(aggregator)
+
+
+def problem_of(chosen: Any, aggregator: dict[str, Any]) -> Problem:
+    """The aggregator of two reports as the search for slopes takes it."""
+    about = read_aggregator(aggregator)
+    pieces = tuple(
+        Piece(_estimating(float(piece.kappa.hi), float(piece.delta.hi)), _SIDES[piece.side], piece)
+        if isinstance(piece, PriorEstimate)
+        else Piece(_said_by(chosen), _everywhere, piece)
+        for piece in about.pieces
+    )
+    return Problem(pieces, _first_knots(about.resolution), about.exchangeable)
+
+
+def _first_knots(resolution: int) -> Floats:
+    """The knots of the table, and what is needed between them for sixteen steps at least."""
+    return np.linspace(0, resolution, resolution * max(1, -(-16 // resolution)) + 1)
+
+
+def _everywhere(x1: Floats, x2: Floats) -> Booleans:
+    return np.ones(np.broadcast(x1, x2).shape, dtype=bool)
+
+
+_SIDES = {
+    "everywhere": _everywhere,
+    "below": lambda x1, x2: x1 + x2 <= 1 + 1e-12,
+    "above": lambda x1, x2: x1 + x2 >= 1 - 1e-12,
+}
+
+
+def _said_by(aggregator: Any) -> Callable[[Floats, Floats], Floats]:
+    def formula(x1: Floats, x2: Floats) -> Floats:
+        return np.asarray(aggregator(np.stack((x1, x2), axis=1)))
+
+    return formula
+
+
+def _estimating(kappa: float, delta: float) -> Callable[[Floats, Floats], Floats]:
+    """f = X (1-m)/(X (1-m) + Y m), m = kappa (x_1 + x_2) + delta; 0 and 1 by its limits."""
+
+    def formula(x1: Floats, x2: Floats) -> Floats:
+        m = kappa * (x1 + x2) + delta
+        yes, no = x1 * x2 * (1 - m), (1 - x1) * (1 - x2) * m
+        limit = np.where(x1 + x2 < 1, 0.0, np.where(x1 + x2 > 1, 1.0, 0.5))
+        return np.divide(yes, yes + no, out=limit, where=yes + no > 0)
+
+    return formula

@@ -1,0 +1,274 @@
+"""Certify: choose how an aggregator can be proved, find the witnesses, and put the certificate together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import checks
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
+from ..designs.design import Design
+from ..designs.records import IndependentMixture
+from ..errors import InputError, UnsupportedError
+from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.family_file import read_family_file
+from ..families.finite import FiniteFamily
+from ..families.worst_case import WorstCase, best_of, climb, continuous_regrets, encode, worst_case
+from ..losses.square import Square
+from ..structures.binary_structure import BinaryStructure
+from ..structures.information_structure import InformationStructure
+from ..verification.forecasts import read_aggregator
+from ..verification.reading import MOST_AGENTS, Refused
+from .certifiable import describe, problem_of, rule_of
+from .certificate import Certificate, label_of, write_certificate
+from .cover import Covered, cover
+from .finite import finite_certificate
+from .log_odds import certify_phi
+from .mixtures import lower_claim, mirrored_pair, rational_mixture, structure_entry, value_claim
+
+if TYPE_CHECKING:
+    from ..typing import Floats
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a proof is: the bounds so far, in whose company, and the certificate as soon as there is one."""
+
+    upper: float  # proved; inf until all priors are covered
+    lower: float  # found
+    done: int  # intervals of priors, or stages
+    left: int
+    certificate: Callable[[], Certificate] | None = None
+
+
+Steps = Generator[Progress, None, None]
+Finish = Callable[[dict[str, Any], WorstCase], Certificate]
+AnyFamily = (
+    ConditionallyIndependent
+    | FiniteFamily
+    | str
+    | os.PathLike[str]
+    | Mapping[str, Any]
+    | Sequence[InformationStructure]
+)
+
+
+def certify(
+    aggregator: AnyAggregator,
+    family: AnyFamily | None = None,
+    *,
+    paradigm: str | None = None,
+    tolerance: float | None = None,
+    rng: int = 0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Certificate:
+    """Prove bounds on the worst-case regret of an aggregator over all conditionally independent structures of a family.
+
+    The aggregator is a rule, a design or a table; the family gives the number of agents and the range of the priors (two
+    agents and all priors, or the design's own). A finite family (a family file, its parsed content, a `FiniteFamily` or the
+    list of its structures) is certified by exact enumeration, for any ``paradigm``; a design brings its own. The bounds are at most ``tolerance`` (5e-7; for functions of the summed
+    log-odds 1e-9) apart, where the structures that a search finds show it. Ctrl-C keeps the bound that was reached.
+
+    >>> certificate = certify("minimax")
+    >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
+    (0.022542485937368562, True)
+    """
+    last: Progress | None = None
+    try:
+        for last in certification(aggregator, family, paradigm=paradigm, tolerance=tolerance, rng=rng):
+            progress(last)
+    except KeyboardInterrupt:
+        if last is None or last.certificate is None:
+            raise
+    assert last is not None
+    if last.certificate is None:
+        raise UnsupportedError("no bound could be proved for this aggregator; worst_case searches for its worst case.")
+    return last.certificate()
+
+
+def certification(
+    aggregator: AnyAggregator,
+    family: AnyFamily | None = None,
+    *,
+    paradigm: str | None = None,
+    tolerance: float | None = None,
+    rng: int = 0,
+) -> Steps:
+    """The same step by step, for those who want to watch."""
+    chosen = as_aggregator(aggregator)
+    if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
+        raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
+    if family is None:
+        family = _own_family(chosen)
+    if isinstance(family, (str, os.PathLike)):
+        family = read_family_file(family)
+    if not isinstance(family, ConditionallyIndependent):
+        return _exact(chosen, family, paradigm)
+    _check_design(chosen, paradigm)
+    checks.extra("a new certificate for independent agents", "solve")
+    return _independent(chosen, family, tolerance, rng)
+
+
+def _own_family(chosen: Any) -> ConditionallyIndependent:
+    """What a design was made for, with any reports and any prior; two agents for a rule."""
+    if not isinstance(chosen, Design):
+        return ConditionallyIndependent(getattr(chosen, "agents", None) or 2, None, None)
+    if not isinstance(chosen.family, ConditionallyIndependent):
+        raise InputError(f"{chosen.name} is for a finite family; give that family (certify DESIGN --family FILE.json).")
+    return replace(chosen.family, reports=None, priors=None)
+
+
+def _check_design(chosen: Any, paradigm: str | None) -> None:
+    if paradigm not in (None, "additive"):
+        raise UnsupportedError(
+            f"independent agents are certified for the paradigm 'additive' only; it is {paradigm!r}."
+        )
+    if not isinstance(chosen, Design):
+        return
+    settings = chosen.settings
+    for name, value, only in (("loss", settings.loss, "square"), ("paradigm", settings.paradigm, "additive")):
+        if value != only:
+            raise UnsupportedError(
+                f"{chosen.name} was made for the {name} {value!r}; independent agents are certified for {only!r} only."
+            )
+
+
+def _exact(chosen: Any, family: Any, paradigm: str | None) -> Steps:
+    parts = finite_certificate(chosen, family, paradigm=paradigm)
+    upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
+    yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, label_of(chosen)))
+
+
+def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float | None, rng: int) -> Steps:
+    agents, prior_range = family.agents, family.prior_range
+    if prior_range[0] == prior_range[1]:
+        raise UnsupportedError(
+            f"a certificate is for a range of priors, not for the single prior {prior_range[0]:g}; widen it a little."
+        )
+    if agents > MOST_AGENTS:
+        raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {agents}.")
+    family = ConditionallyIndependent(agents, None, None, prior_range)
+    aggregator = describe(chosen, agents)
+    found = worst_case(chosen, family, rng=rng)
+    base = {
+        "family": {"kind": "conditionally-independent", "agents": agents, "prior_range": list(prior_range)},
+        "loss": "square",
+        "paradigm": "additive",
+        "aggregator": aggregator,
+    }
+    value = _value(chosen, family)
+
+    def finish(upper: dict[str, Any], worst: WorstCase) -> Certificate:
+        assert isinstance(worst.structure, BinaryStructure)
+        lower = _lower(aggregator, worst.structure, family)
+        return write_certificate({**base, "upper": upper, "lower": lower, **value}, label_of(chosen))
+
+    if aggregator["kind"] == "log-odds":
+        yield from _by_balls(aggregator, family, tolerance or 1e-9, found, finish)
+    else:
+        yield from _by_slopes(chosen, aggregator, family, tolerance or 5e-7, found, finish)
+
+
+def _by_balls(
+    aggregator: dict[str, Any],
+    family: ConditionallyIndependent,
+    tolerance: float,
+    found: WorstCase,
+    finish: Finish,
+) -> Steps:
+    steps = certify_phi(aggregator, family.agents, family.prior_range, tolerance)
+    done = 0
+    while True:
+        try:
+            state = next(steps)
+        except StopIteration as stop:
+            claim = {"bound": stop.value["bound"], "witness": stop.value["witness"]}
+            reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
+            lower = min(found.regret, claim["bound"])  # the regret found is rounded, the bound is not
+            yield Progress(claim["bound"], lower, done, int(not reached), partial(finish, claim, found))
+            return
+        except Refused as refused:
+            raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
+        done += 1
+        yield Progress(state.upper, min(found.regret, state.upper), done, 1)
+
+
+def _by_slopes(
+    chosen: Any,
+    aggregator: dict[str, Any],
+    family: ConditionallyIndependent,
+    tolerance: float,
+    found: WorstCase,
+    finish: Finish,
+) -> Steps:
+    about = read_aggregator(aggregator)
+    rng = np.random.default_rng(0)
+
+    def polish(prior: float, contacts: Floats) -> float:
+        nonlocal found
+        found = max(found, _from_contacts(chosen, family, prior, contacts, rng), key=lambda worst: worst.regret)
+        return found.regret
+
+    problem = problem_of(chosen, aggregator)
+    for state in cover(
+        problem, family.prior_range, mirrored=about.mirrored, found=found.regret, tolerance=tolerance, polish=polish
+    ):
+        if state.witness is None:
+            yield Progress(state.upper, state.found, state.intervals, state.unfinished)
+            continue
+        certificate = partial(_finish_slopes, finish, state, found)
+        yield Progress(state.upper, state.found, state.intervals - state.unfinished, state.unfinished, certificate)
+
+
+def _finish_slopes(finish: Finish, state: Covered, found: WorstCase) -> Certificate:
+    assert state.witness is not None
+    return finish({"bound": state.upper, "witness": state.witness()}, found)
+
+
+def _from_contacts(
+    chosen: Any, family: ConditionallyIndependent, prior: float, contacts: Floats, rng: np.random.Generator
+) -> WorstCase:
+    """A local search from the structures that report where the linear programme binds."""
+    low, high = contacts[contacts <= prior][-6:], contacts[contacts >= prior][:6]
+    low, high = (side if len(side) else np.array([prior]) for side in (low, high))
+    pairs = np.stack([z.ravel() for z in np.meshgrid(low, high, indexing="ij")], axis=1)
+    i, j = (k.ravel() for k in np.indices((len(pairs), len(pairs))))
+    reports = np.stack((pairs[i], pairs[j]), axis=1)
+    points = encode(np.full(len(reports), prior), reports)
+    values = continuous_regrets(chosen, points, Square())
+    points = climb(chosen, points[np.argsort(-values)[:36]], Square(), rng, prior_range=family.prior_range)
+    return best_of(chosen, points, Square(), family.prior_range)
+
+
+def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: ConditionallyIndependent) -> dict[str, Any]:
+    """The regret on the worst structure that is known, proved and rounded down."""
+    resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
+    entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
+    return lower_claim([entry], rule_of(aggregator).forecast, family.agents, family.prior_range)
+
+
+def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
+    """The best bound on the value of the game that is at hand: from the mirrored pair, or from the design's mixture."""
+    mixtures = []
+    pair = mirrored_pair(family.agents, family.prior_range)
+    if pair is not None:
+        mixtures.append(pair)
+    stored = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
+    if isinstance(stored, IndependentMixture):
+        mixtures.append(
+            rational_mixture(
+                stored.weight.tolist(),
+                stored.prior.tolist(),
+                stored.reports.tolist(),
+                stored.exchanged,
+                resolution=chosen.family.reports,
+                prior_range=family.prior_range,
+            )
+        )
+    claims = [value_claim(mixture, family.agents, family.prior_range) for mixture in mixtures]
+    return {"value": max(claims, key=lambda claim: claim["bound"])} if claims else {}

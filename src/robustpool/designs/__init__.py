@@ -1,0 +1,1 @@
+"""What a solver leaves: typed records, one file format, load and save."""

@@ -1,0 +1,140 @@
+"""A design: an aggregator with what it was made for, its bounds and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import html
+from ..aggregators.grid import GridAggregator
+from ..aggregators.table import TableAggregator
+from ..errors import InputError
+from ..families.conditionally_independent import ConditionallyIndependent
+from ..wording import between
+from .records import FiniteRecord, IndependentMixture, ListedMixture
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..typing import Floats
+    from .records import Bounds, Ending, Guarantee, OtherRecord, Settings, TracePoint, Versions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Design:
+    """A design; call it like any aggregator."""
+
+    family: FiniteRecord | ConditionallyIndependent | OtherRecord
+    settings: Settings
+    bounds: Bounds
+    guarantee: Guarantee | None  # in theory mode
+    rounds: int
+    seconds: float
+    stopped: Ending
+    aggregator: TableAggregator | GridAggregator
+    mixture: ListedMixture | IndependentMixture  # nature's, which gives the lower bound
+    trace: tuple[TracePoint, ...]
+    versions: Versions
+    hash: str = ""  # of all the rest, as it stands in the file
+
+    def __post_init__(self) -> None:
+        """Check that the parts belong to one game."""
+        family, table, mixture = self.family, self.aggregator, self.mixture
+        if isinstance(family, FiniteRecord):
+            fits = (
+                isinstance(table, TableAggregator)
+                and isinstance(mixture, ListedMixture)
+                and table.reports.shape[1] == len(family.agents)
+                and table.forecasts.shape[1:] == ((len(family.states),) if len(family.states) > 2 else ())
+                and max(mixture.structure, default=0) < family.structures
+            )
+        elif isinstance(family, ConditionallyIndependent):
+            fits = (
+                isinstance(table, GridAggregator)
+                and isinstance(mixture, IndependentMixture)
+                and table.agents == mixture.reports.shape[1] == family.agents
+            )
+        else:
+            fits = True  # robustpool does not know its kind
+        if not fits:
+            raise InputError(f"the aggregator, or nature's mixture, does not fit {self.made_for}.")
+
+    def __call__(self, reports: ArrayLike) -> Floats:
+        """The forecasts for report profiles."""
+        return self.aggregator(reports)
+
+    @property
+    def lower(self) -> float:
+        """No aggregator (against continuous nature: no table with these knots) can be sure of less."""
+        return self.bounds.lower
+
+    @property
+    def upper(self) -> float:
+        """Its own worst case, or the worst that a search found."""
+        return self.bounds.upper
+
+    @property
+    def made_for(self) -> str:
+        """Its family in words."""
+        return self.family.words(self.settings.nature)
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether `certify` has a proof for such a design.
+
+        The square loss; a finite family, or the additive regret of two agents over a range of priors.
+        """
+        if isinstance(self.family, FiniteRecord):
+            return self.settings.loss == "square"
+        if not isinstance(self.family, ConditionallyIndependent):
+            return False
+        low, high = self.family.prior_range
+        return self.family.agents == 2 and low < high and self.judged_by_regret
+
+    @property
+    def judged_by_regret(self) -> bool:
+        """Whether its game is about the regret under the square loss, as the rules are judged."""
+        return (self.settings.loss, self.settings.paradigm) == ("square", "additive")
+
+    @property
+    def off_grid(self) -> bool:
+        """Whether its upper bound is the worst regret found over any reports of independent agents, not over a grid or a list."""
+        return self.judged_by_regret and self.settings.nature == "continuous"
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        return f"design {self.hash[7:15]}"
+
+    def __repr__(self) -> str:
+        """What it is for and its bounds, in a line."""
+        return f"Design({self.family.as_data()['kind']}, lower={self.lower:.9g}, upper={self.upper:.9g}, {self.aggregator!r})"
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the bounds, how they came about, and the aggregator."""
+        bounds = self.bounds
+        facts = [
+            (
+                "value of the game",
+                f"{between(self.lower, self.upper, 9)}, {'proved, as the file says' if bounds.proved else 'not proved'}",
+            ),
+            ("lower bound", f"measured ({bounds.arithmetic})"),
+            ("upper bound", bounds.upper_is),
+            ("family", self.family.as_data()["kind"]),
+            ("game", f"{self.settings.loss} loss, {self.settings.paradigm}"),
+            ("it ended because", self.stopped.sentence),
+        ]
+        return html.card(f"Design {self.hash[7:15]}".rstrip(), html.facts(facts), self.aggregator._repr_html_())
+
+
+def agents_of(aggregator: object) -> int | None:
+    """For how many answers a design or a table is made; None: for any number, or nobody knows.
+
+    >>> import numpy as np
+    >>> agents_of(GridAggregator(np.zeros((3, 3)))), agents_of(lambda reports: reports.mean(axis=1))
+    (2, None)
+    """
+    inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
+    if isinstance(inner, GridAggregator):
+        return inner.agents
+    return inner.reports.shape[1] if isinstance(inner, TableAggregator) else None

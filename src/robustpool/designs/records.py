@@ -1,0 +1,166 @@
+"""The parts of a design, as they stand in its file. Without them every reader would take a dict apart by strings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..typing import Floats  # noqa: TC001  # the reader of files looks at the types
+from ..wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SEARCHED = "found by search"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The game and how it was solved."""
+
+    method: str
+    mode: str  # practical or theory
+    loss: str
+    paradigm: str
+    report: str
+    nature: str  # grid or continuous
+    canonical: str | None  # which table was asked for among the best: smooth, or near a rule
+    canonical_applied: bool
+    restrictions: tuple[str, ...]
+    tolerance: float | None  # None in theory mode
+    epsilon: float | None
+    rounds: int  # at most
+    arithmetic: str  # what the lower bound rests on
+    version: str
+
+    def __getitem__(self, name: str) -> Any:
+        """``settings["loss"]``, as it was written before settings were a record."""
+        return getattr(self, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """lower <= value of the game <= upper."""
+
+    lower: float
+    upper: float
+    gap: float
+    proved: bool
+    upper_is: str  # measured or found by search
+    arithmetic: str
+
+    @property
+    def searched(self) -> bool:
+        """Whether the upper bound is the worst case that a search found, which may have missed a worse one."""
+        return self.upper_is == SEARCHED
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why the solver stopped: a word and a sentence."""
+
+    reason: str
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """What the theorem promises in theory mode."""
+
+    source: str
+    epsilon: float
+    rounds: int
+    says: str
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """The bounds after a round."""
+
+    round: int
+    lower: float
+    upper: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versions:
+    """The programs that made a design."""
+
+    robustpool: str
+    numpy: str
+    python: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiniteRecord:
+    """A finite family without its structures; the fingerprint tells whether another one is the same."""
+
+    states: tuple[str, ...]
+    agents: tuple[str, ...]
+    report: str
+    structures: int
+    fingerprint: str
+
+    def words(self, nature: str = "grid") -> str:  # noqa: ARG002  # every family takes it
+        """The family in words."""
+        return f"a finite family of {counted(self.structures, 'structure')}"
+
+    def as_data(self) -> dict[str, Any]:
+        """As it stands in the file."""
+        return {"kind": "finite", **asdict(self)}
+
+
+@dataclass(frozen=True)
+class OtherRecord:
+    """A family of a kind that robustpool does not know, as it stands in the file."""
+
+    data: Mapping[str, Any]
+
+    def words(self, nature: str = "grid") -> str:  # noqa: ARG002
+        """The family in words."""
+        return f"a family of the kind {self.data['kind']}"
+
+    def as_data(self) -> dict[str, Any]:
+        """As it stands in the file."""
+        return dict(self.data)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ListedMixture:
+    """Nature's mixture over a finite family: the structures that have weight, by their numbers."""
+
+    structure: tuple[int, ...]
+    name: tuple[str, ...] | None
+    weight: Floats  # (structures,)
+
+    def __post_init__(self) -> None:
+        """Check that each structure has one weight and one name."""
+        if self.weight.shape != (len(self.structure),) or len(self.name or self.structure) != len(self.structure):
+            raise InputError(
+                f"a mixture needs one weight and one name for each of its structures; there are {len(self.structure)}, "
+                f"{self.weight.size} and {len(self.name or self.structure)}."
+            )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IndependentMixture:
+    """Nature's mixture over conditionally independent agents.
+
+    Each structure stands, in equal parts, for itself and for those in which what ``exchanged`` names is exchanged.
+    """
+
+    prior: Floats  # (structures,)
+    reports: Floats  # (structures, agents, 2)
+    weight: Floats  # (structures,)
+    exchanged: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check the shapes."""
+        shapes = self.prior.shape, self.weight.shape, (*self.reports.shape[:1], *self.reports.shape[2:])
+        if shapes != ((count := self.prior.size,), (count,), (count, 2)):
+            raise InputError(
+                "a mixture needs a prior, a weight and two reports of each agent for each structure; the shapes are "
+                f"{self.prior.shape}, {self.weight.shape} and {self.reports.shape}."
+            )

@@ -1,0 +1,244 @@
+"""``explain``: the forecast for one question with what other rules say, what the base rate would change, and what is assumed."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.rows import contradictory
+from ..aggregators.rules import RULES, Rule, get_rule
+from ..aggregators.worst_cases import UNKNOWN, worst_case_on_record
+from ..designs.any_aggregator import AnyAggregator, as_aggregator, is_design_file
+from ..designs.design import Design
+from ..designs.design_file import load_design
+from ..errors import InputError
+from ..families.conditionally_independent import ConditionallyIndependent
+from ..forecasts import ClippedWarning, aggregate, clip_for, combine, outside
+from ..wording import shown
+from . import sentences
+from .posterior import base_rate_matters, posterior, prior_of
+from .records import Explanation, KnownRange, Saying, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Floats
+
+SENSIBLE = (0.25, 0.75)
+"""Base rates between which the short answer looks, where none is known: an event that is neither rare nor usual."""
+
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+"""The base rates at which an explanation says the posterior."""
+
+
+def explain(
+    reports: Sequence[Any],
+    rule: AnyAggregator = "robust",
+    *,
+    prior_range: tuple[float, float] | None = None,
+    clip: float | None = None,
+) -> Explanation:
+    """Explain the forecast for one question: the other rules, the base rate, and what is assumed.
+
+    Parameters
+    ----------
+    reports
+        The agents' probabilities; NaN or None: the agent did not answer. For a design, reports of its family.
+    rule
+        The name of a rule, a design file or a callable, as in `robustpool.aggregate`.
+    prior_range
+        What is known of the prior, from low to high; the same number twice if it is known.
+    clip
+        Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
+        which a certain report decides.
+
+    Raises
+    ------
+    InputError
+        If `robustpool.aggregate` would refuse, nobody answered, or a range of priors does not apply.
+
+    Examples
+    --------
+    >>> why = explain([0.7, 0.6], prior_range=(0.1, 0.2))
+    >>> print(f"{why.forecast:.3f}, by somebody who holds the event {100 * why.agrees_at:.0f} % likely beforehand")
+    0.654, by somebody who holds the event 65 % likely beforehand
+    >>> [(said.name, round(said.forecast, 3), said.proved) for said in why.rules[:2]]
+    [('robust', 0.654, True), ('minimax', 0.654, True)]
+    >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")
+    0.933 to 0.969
+    >>> print(why.closing[0])
+    Two forecasters say 0.7 and 0.6. The rule robust combines them into 0.654.
+    """
+    design = _design(rule)
+    if design is not None and clip is not None:
+        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
+    name = _name(rule, design)
+    if design is not None and not isinstance(design.family, ConditionallyIndependent):
+        return _of_a_finite_family(list(reports), name, design, prior_range)
+    forecast = _one_forecast(reports, design or rule, clip)
+    given = _answers(reports)
+    low = clip_for(as_aggregator(design or rule), clip)
+    clipped = low if outside(given, low) else 0.0  # what the words have to say
+    others = clip_for(get_rule(sentences.DEFAULT), clip)
+    on_record = given.size == 2 and not outside(given, others)  # of no rule is the worst case with clipping known
+    x = np.clip(given, low, 1 - low)
+    known = None if prior_range is None else _known_range(x, forecast, prior_range)
+    listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
+    sayings = _sayings(given, name if listed else None, clip, on_record=on_record)
+    chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
+    search = sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clipped)
+    agrees_at, even_at = prior_of(forecast, x), prior_of(0.5, x)
+    span = _span(x, prior_range)
+    return Explanation(
+        reports=tuple(x.tolist()),
+        rule=name,
+        forecast=forecast,
+        rules=sayings if chosen in sayings else (chosen, *sayings),
+        posterior=() if contradictory(x[None])[0] else tuple((mu, posterior(mu, x)) for mu in PRIORS),
+        agrees_at=agrees_at,
+        even_at=even_at,
+        prior_range=known,
+        span=span,
+        answer=sentences.answer(x, forecast, name, sayings, span, known),
+        on_rules=sentences.on_rules(x.size, design, on_record=on_record, at_their_word=clip == 0),
+        on_base_rate=sentences.on_base_rate(x, name, agrees_at, even_at),
+        on_range=() if known is None else sentences.on_range(known, name, forecast, x.size),
+        closing=sentences.closing(
+            x, forecast, chosen, search, sayings, clipped, agrees_at, known, at_their_word=low == 0
+        ),
+    )
+
+
+def _design(rule: AnyAggregator) -> Design | None:
+    if is_design_file(rule):
+        return load_design(rule)
+    return rule if isinstance(rule, Design) else None
+
+
+def _name(rule: AnyAggregator, design: Design | None) -> str:
+    """What to call it: a rule's canonical name, a design's file, a function's name."""
+    if isinstance(rule, str):
+        return rule if design is not None else get_rule(rule).name
+    if isinstance(rule, os.PathLike):
+        return os.fspath(rule)
+    return str(getattr(rule, "name", None) or getattr(rule, "__name__", None) or type(rule).__name__)
+
+
+def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | None) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClippedWarning)  # the words say so
+        forecast = aggregate(reports, rule, clip=clip)
+    if not isinstance(forecast, float):
+        raise InputError(f"one question is explained at a time; the shape of the reports is {np.shape(reports)}.")
+    if math.isnan(forecast):
+        raise InputError(
+            f"there is nothing to explain without an answer; {len(reports)} of {len(reports)} are missing."
+        )
+    return forecast
+
+
+def _answers(reports: Sequence[Any]) -> Floats:
+    """The reports of those who answered; they have been checked."""
+    x = np.array(reports, dtype=np.float64)
+    return x[~np.isnan(x)]
+
+
+def _span(x: Floats, prior_range: tuple[float, float] | None) -> Span | None:
+    """From what to what the omniscient posterior goes over the base rates that are sensible, or known."""
+    if not base_rate_matters(x):
+        return None
+    low, high = SENSIBLE if prior_range is None else prior_range
+    return Span(low, high, posterior(high, x), posterior(low, x))
+
+
+def _known_range(x: Floats, forecast: float, ends: tuple[float, float]) -> KnownRange:
+    low, high = ConditionallyIndependent(x.size, None, None, ends).prior_range  # checks the ends
+    if low == high and low in (0, 1):
+        raise InputError(f"a base rate of {low:g} leaves nothing to forecast; prior_range is {ends!r}.")
+    if contradictory(x[None])[0]:
+        raise InputError("0 and 1 for the same question contradict each other, whatever the base rate.")
+    below, above = posterior(high, x), posterior(low, x)
+    within = below - 1e-12 <= forecast <= above + 1e-12  # but for rounding
+    known = KnownRange(low, high, below, above, within, (below + above) / 2, None)
+    return replace(known, command=_command(known, x))
+
+
+def _command(known: KnownRange, x: Floats) -> str | None:
+    """The rule of a known prior, or a design, which with any reports is made for two agents."""
+    low, high = (repr(end).removesuffix(".0") for end in (known.low, known.high))
+    n = x.size
+    if n > 1 and known.low == known.high:
+        said = " ".join(repr(report) for report in x.tolist())
+        return f"robustpool aggregate {said} --rule bordley:prior={low}"
+    if n == 2 and known.posterior_low < known.posterior_high and (known.low, known.high) != (0, 1):
+        return f"robustpool design --prior-range {low} {high} --nature continuous --tolerance 1e-4 --out design.json"
+    return None
+
+
+def _sayings(x: Floats, chosen: str | None, clip: float | None, *, on_record: bool) -> tuple[Saying, ...]:
+    """What every rule says that has its parameters by default, each clipped as it is; the one with a name is chosen.
+
+    The smaller the worst case the earlier; where none is on record, from the lowest forecast to the highest.
+    """
+    sayings = []
+    for name, definition in RULES.items():
+        complete = all(parameter.default is not None for parameter in definition.parameters.values())
+        if complete:
+            worst = worst_case_on_record(name) if on_record else UNKNOWN
+            regret = worst.regret
+            forecast = float(combine(x[None], get_rule(name), clip).forecasts[0])
+            rank = (regret is None, round(forecast if regret is None else regret, 9))  # the catalogue's order in ties
+            sayings.append((rank, Saying(name, forecast, regret, worst.proved, name == chosen)))
+    return tuple(said for _, said in sorted(sayings, key=lambda pair: pair[0]))
+
+
+def _regret_of(design: Design | None) -> float | None:
+    """The worst regret found of a design over any reports and any prior; None for one that was made for less."""
+    every_prior = design is not None and getattr(design.family, "prior_range", None) == (0.0, 1.0)
+    return design.upper if design is not None and design.off_grid and every_prior else None
+
+
+def _of_a_finite_family(
+    reports: list[Any], name: str, design: Design, prior_range: tuple[float, float] | None
+) -> Explanation:
+    """A design for a finite family: its own forecast, and nothing about conditional independence."""
+    if prior_range is not None:
+        raise InputError(
+            f"prior_range is for conditionally independent agents; {name!r} is a design for a finite family, whose "
+            "structures have their own priors."
+        )
+    said = design([reports])[0]
+    forecast = tuple(said.tolist()) if np.ndim(said) else float(said)
+    kept = tuple(tuple(report) if isinstance(report, list) else report for report in reports)
+    return Explanation(
+        reports=kept,
+        rule=name,
+        forecast=forecast,
+        rules=(Saying(name, forecast, _regret_of(design), proved=False, chosen=True),),
+        posterior=(),
+        agrees_at=None,
+        even_at=None,
+        prior_range=None,
+        span=None,
+        answer=(f"The answer is {shown(forecast)}.",),
+        on_rules=(sentences.of_a_design(design),),
+        on_base_rate=(
+            (
+                "What somebody who knows the base rate would say does not apply: the design is for a finite family, "
+                "whose structures have their own priors and whose agents need not be conditionally independent."
+            ),
+        ),
+        on_range=(),
+        closing=(
+            f"{sentences.say(len(reports), kept)}. {sentences.combines('The design', len(reports))} {shown(forecast)}.",
+            (
+                "That is the robust answer if what happened is one of the structures in its family; about any other it "
+                "says nothing."
+            ),
+        ),
+    )

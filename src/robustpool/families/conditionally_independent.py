@@ -1,0 +1,275 @@
+"""The family Theta^bci_{N,M}: agents whose signals are independent given the state [Guo2024, Section 3.2].
+
+Binary signals are enough: for any aggregator some structure with two signals an agent is at least as bad as any other
+[Guo2024, Lemma 3.5]. A structure is then a prior mu and a pair of reports low <= mu <= high for each agent; reports are
+multiples of 1/N, priors of 1/M, or either is continuous. An agent with low = mu = high learns nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from itertools import combinations_with_replacement, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import checks, html
+from ..errors import InputError, UnsupportedError
+from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
+from ..structures.report_formats import Posterior
+from ..wording import counted
+from .finite import FiniteFamily
+from .nature import NO_CONTINUUM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..aggregators.restrictions import Restriction
+    from ..losses.loss import Loss
+    from ..typing import Floats, Integers
+    from .finite_game import FiniteNature
+    from .nature import Nature
+
+
+@dataclass(frozen=True)
+class ConditionallyIndependent:
+    """Conditionally independent agents; ``reports`` is N and ``priors`` is M, None where continuous.
+
+    >>> family = ConditionallyIndependent(agents=2, reports=20, priors=400)
+    >>> family.count(pruned=True)
+    684211
+    """
+
+    agents: int = 2
+    reports: int | None = 20
+    priors: int | None = 400
+    prior_range: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        checks.whole("agents", self.agents, least=1)
+        if self.reports is not None:
+            checks.whole("reports", self.reports, least=1)
+        if self.priors is not None:
+            checks.whole("priors", self.priors, least=2)
+        ends: Any = self.prior_range
+        if not isinstance(ends, (tuple, list)) or len(ends) != 2:
+            raise InputError(f"prior_range must be a pair, from low to high; it is {self.prior_range!r}.")
+        low, high = (checks.number("prior_range", end, least=0, most=1) for end in self.prior_range)
+        if low > high:
+            raise InputError(f"prior_range must be from low to high; it is {self.prior_range!r}.")
+        object.__setattr__(self, "prior_range", (low, high))
+        if self.priors is not None and not len(self.prior_numbers):
+            raise InputError(f"prior_range must hold a multiple of 1/{self.priors}; it is {self.prior_range!r}.")
+
+    @property
+    def report_grid(self) -> Floats:
+        """0, 1/N, ..., 1."""
+        return grid(_given("reports", self.reports))
+
+    @property
+    def prior_numbers(self) -> Integers:
+        """The multiples of 1/M in the range of the priors."""
+        M = _given("priors", self.priors)
+        low, high = (end * M for end in self.prior_range)
+        return np.arange(math.ceil(low - 1e-9 * M), math.floor(high + 1e-9 * M) + 1)
+
+    @property
+    def prior_grid(self) -> Floats:
+        """0, 1/M, ..., 1, as far as they are in the range of the priors."""
+        return self.prior_numbers / _given("priors", self.priors)
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the family is the same with the states exchanged."""
+        return abs(sum(self.prior_range) - 1.0) < 1e-12
+
+    @property
+    def symmetries(self) -> tuple[str, ...]:
+        """What can be exchanged without leaving the family."""
+        return ("agents", "states") if self.mirrored else ("agents",)
+
+    def fingerprint(self) -> str:
+        """A text that names the family."""
+        return repr(self)
+
+    def as_data(self) -> dict[str, Any]:
+        """See Family."""
+        return {"kind": "conditionally-independent", **asdict(self)}
+
+    def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:
+        """See Family: with an exact oracle if there is one; on the continuum if that is asked for."""
+        from .continuous_nature import ContinuousNature
+        from .independent_nature import has_oracle, independent_nature
+
+        exact = has_oracle(self, loss, paradigm, restrictions)
+        if kind == "continuous":
+            if not (exact and loss.quadratic and paradigm == "additive" and self.reports is not None):
+                raise UnsupportedError(NO_CONTINUUM)
+            return ContinuousNature(independent_nature(self, loss, paradigm, restrictions))
+        if exact:
+            return independent_nature(self, loss, paradigm, restrictions)
+        return self.written_out(loss, paradigm, restrictions)
+
+    def written_out(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction]) -> FiniteNature:
+        """Nature with every structure of the family in a list."""
+        from .independent_nature import written_out
+
+        return written_out(self, loss, paradigm, restrictions)
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: a line."""
+        return html.card("Family", html.line(self.words()))
+
+    def words(self, nature: str = "grid") -> str:
+        """The family in words; with continuous nature the reports and the priors are not on its grids.
+
+        >>> ConditionallyIndependent(2, 20, 400, (0.1, 0.5)).words()
+        '2 conditionally independent agents, reports in steps of 1/20, priors in steps of 1/400 from 0.1 to 0.5'
+        """
+        free = nature == "continuous"
+        agents = counted(self.agents, "conditionally independent agent")
+        reports = "any reports" if free or self.reports is None else f"reports in steps of 1/{self.reports:,}"
+        priors = "any prior" if free or self.priors is None else f"priors in steps of 1/{self.priors:,}"
+        low, high = self.prior_range
+        return f"{agents}, {reports}, {priors}" + ("" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}")
+
+    def pairs(self, prior: int) -> Integers:
+        """The pairs (low, high) of one agent as multiples of 1/N, for the prior ``prior``/M; shape (pairs, 2).
+
+        low < mu < high, and low = mu = high if mu is a report.
+        """
+        N, M = _given("reports", self.reports), _given("priors", self.priors)
+        low = np.arange(-(-prior * N // M))  # k/N < prior/M
+        high = np.arange(prior * N // M + 1, N + 1)  # k/N > prior/M
+        apart = np.stack(np.meshgrid(low, high, indexing="ij"), axis=-1).reshape(-1, 2)
+        if prior * N % M:
+            return apart
+        return np.concatenate((apart, [[prior * N // M] * 2]))
+
+    def count(self, *, pruned: bool) -> int:
+        """How many structures there are; ``pruned`` counts one of those that are the same but for names."""
+        sizes = [len(self.pairs(prior)) for prior in self._priors(pruned=pruned)]
+        return sum(math.comb(size + self.agents - 1, self.agents) if pruned else size**self.agents for size in sizes)
+
+    def _priors(self, *, pruned: bool) -> list[int]:
+        numbers = self.prior_numbers
+        half = numbers[2 * numbers <= _given("priors", self.priors)]
+        return [int(number) for number in (half if pruned and self.mirrored else numbers)]
+
+    def enumerate(self, *, pruned: bool = True) -> EnumeratedFamily:
+        """Every structure, as flat arrays.
+
+        ``pruned`` keeps one structure of those that differ only by a relabelling of signals, of agents or of the
+        states [Guo2024, lem:symmetry]: up to 4 x 2 x 2 = 16 times fewer than labelled ones for two agents. Against an aggregator that is
+        symmetric in the agents and mirrored in the states they have the same regret.
+        """
+        profiles = len(self.report_grid) ** self.agents
+        count = self.count(pruned=pruned)
+        what = f"{count:,} structures of {self.agents} agents"
+        checks.fits_in_memory(what, 2.0**self.agents * 60.0 * count + 16.0 * profiles)
+        parts = [self._at_prior(prior, pruned=pruned) for prior in self._priors(pruned=pruned)]
+        pairs = np.concatenate([part[1] for part in parts])
+        priors = np.concatenate([part[0] for part in parts])
+        profile, mass = self._support(priors, pairs)
+        points = 2**self.agents
+        reports = np.stack(np.meshgrid(*[self.report_grid] * self.agents, indexing="ij"), axis=-1)
+        flat = FiniteFamily(
+            states=("state 0", "state 1"),
+            agents=tuple(f"agent {i}" for i in range(self.agents)),
+            report=Posterior(),
+            reports=checks.frozen(reports.reshape(profiles, self.agents, 1)),
+            start=checks.frozen(np.arange(0, points * count + 1, points)),
+            profile=checks.frozen(profile),
+            mass=checks.frozen(mass),
+        )
+        return EnumeratedFamily(self, flat, checks.frozen(priors), checks.frozen(pairs))
+
+    def _at_prior(self, prior: int, *, pruned: bool) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+        pairs = self.pairs(prior)
+        if self.agents == 2:  # the same as below, without a Python loop
+            every_two = np.ones((len(pairs), len(pairs)), dtype=bool)
+            choices = np.argwhere(np.triu(every_two) if pruned else every_two)
+        else:
+            numbers = range(len(pairs))
+            every = (
+                combinations_with_replacement(numbers, self.agents) if pruned else product(numbers, repeat=self.agents)
+            )
+            choices = np.array(list(every))
+        return np.full(len(choices), prior, dtype=np.int32), pairs[choices].astype(np.int16)
+
+    def _support(self, priors: NDArray[np.int32], pairs: NDArray[np.int16]) -> tuple[NDArray[np.int32], Floats]:
+        """The 2^n profiles of each structure and their Pr[x, omega], shapes (points,) and (points, 2)."""
+        N, M = _given("reports", self.reports), _given("priors", self.priors)
+        places = (N + 1) ** np.arange(self.agents - 1, -1, -1)
+        profile = independent_profiles(pairs.astype(np.int32)) @ places
+        mass = independent_masses(priors / M, pairs / N)
+        return profile.reshape(-1).astype(np.int32), mass.reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedStructures:
+    """Some structures of two or more conditionally independent agents, by their numbers."""
+
+    priors: Floats  # (structures,)
+    reports: Floats  # (structures, agents, 2)
+
+    def parameters(self, numbers: Integers) -> tuple[Floats, Floats]:
+        """Priors (m,) and reports (m, agents, 2) of some structures."""
+        return self.priors[numbers], self.reports[numbers]
+
+    def name(self, number: int) -> str:
+        """What to call a structure in a sentence."""
+        return describe(float(self.priors[number]), self.reports[number])
+
+
+def describe(prior: float, reports: Floats) -> str:
+    """A structure in words.
+
+    >>> describe(0.2, np.array([[0.0, 0.5], [0.2, 0.2]]))
+    'prior 0.2, reports 0 or 0.5, 0.2 or 0.2'
+    """
+    return f"prior {prior:g}, reports " + ", ".join(f"{low:g} or {high:g}" for low, high in reports)
+
+
+@dataclass(frozen=True, eq=False)
+class EnumeratedFamily:
+    """The structures of Theta^bci_{N,M} one by one: flat arrays, and the numbers that each stands for."""
+
+    family: ConditionallyIndependent
+    flat: FiniteFamily
+    priors: NDArray[np.int32]  # (structures,): mu = priors / M
+    pairs: NDArray[np.int16]  # (structures, agents, 2): reports = pairs / N
+
+    def name(self, number: int) -> str:
+        """What to call a structure in a sentence."""
+        prior, reports = self.parameters(np.array([number]))
+        return describe(float(prior[0]), reports[0])
+
+    def parameters(self, numbers: Integers) -> tuple[Floats, Floats]:
+        """Priors (m,) and reports (m, agents, 2) of some structures."""
+        priors = self.priors[numbers] / _given("priors", self.family.priors)
+        return priors, self.pairs[numbers] / _given("reports", self.family.reports)
+
+    def structure(self, number: int) -> BinaryStructure:
+        """One structure with a prior strictly between 0 and 1."""
+        prior, reports = self.parameters(np.array([number]))
+        return BinaryStructure(float(prior[0]), reports[0])
+
+
+def grid(resolution: int) -> Floats:
+    """[1/N] = {0, 1/N, ..., 1} [Guo2024, Section 3].
+
+    >>> grid(4)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    return np.arange(resolution + 1) / resolution
+
+
+def _given(name: str, value: int | None) -> int:
+    if value is None:
+        raise UnsupportedError(f"a family with continuous {name} cannot be written out; give a number of {name}.")
+    return value

@@ -1,0 +1,213 @@
+"""Nature on the continuum: two independent agents with any reports and any prior, against a table that is interpolated.
+
+Between the knots the forecast is a fixed mean of the table's entries, f(x) = sum_c a_c table_c + constant, so the
+regret sum_j p_j (f(x_j) - g_j)^2 of a structure is a convex quadratic of the table, wherever its reports lie: one
+second-order cone a cut. Nature's answer is a search (the exact maximum on a grid finer than the knots, then local
+searches from its best structures), so the upper bound is *found*; the lower bound is a bound: at the table y that a
+quadratic programme proposes against a mixture, convexity gives for every table z of the box
+
+    phi(z) >= phi(y) + phi'(y) . (z - y) + lambda . (G z - slack)  >=  its minimum over the box, cell by cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..conic import solve_cones
+from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMaster
+from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
+from .finite_game import MOST_CUTS
+from .grid_oracle import TINY, worst_by_pair, worst_by_prior
+from .independent_nature import NARROW
+from .nature import Answer, Nature
+from .plausible import settled
+from .worst_case import climb, decode, encode, worst_case, zoom_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..aggregators.grid import GridAggregator
+    from ..game.feasible import FeasibleTables
+    from ..typing import Floats
+    from .conditionally_independent import ConditionallyIndependent
+    from .independent_nature import IndependentNature
+    from .nature import Mixture
+
+
+FINE_REPORTS = 80
+FINE_PRIORS = 160
+POLISHED = 24
+MARGINS = (0.0, 0.1, 0.2, 0.3)
+"""From which distance to 0 and 1 on reports have forecasts that the range of the priors allows, if not everywhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousNature(Nature):
+    """Additive regret under the square loss; the tables and their layout are those of the grid of knots."""
+
+    knots: IndependentNature
+
+    exact = False
+
+    @property
+    def tables(self) -> FeasibleTables:  # type: ignore[override]
+        """See Nature."""
+        return self.knots.tables
+
+    @property
+    def family(self) -> ConditionallyIndependent:
+        """The family; its reports are the knots."""
+        return self.knots.family
+
+    def first_labels(self) -> Floats:
+        """See Nature."""
+        return self.knots.first_labels()
+
+    @cached_property
+    def fine(self) -> tuple[Floats, Floats]:
+        """Reports, the knots among them, and priors for the first look."""
+        N = len(self.family.report_grid) - 1
+        steps = N * max(2, round(FINE_REPORTS / N))  # the middles between knots as well: the worst reports may be there
+        tails = np.array([1e-4, 1e-3, 3e-3])
+        reports = np.unique(np.concatenate((np.arange(steps + 1) / steps, tails, 1 - tails)))
+        least, most = max(self.family.prior_range[0], TINY), min(self.family.prior_range[1], 1 - TINY)
+        half = min(most, 0.5) if self.family.mirrored else most
+        priors = np.unique(np.concatenate((np.linspace(least, half, FINE_PRIORS), tails, 1 - tails)))
+        inside = priors[(priors >= least) & (priors <= half)]
+        return reports, inside if len(inside) else np.array([min(least, 1 - TINY)])
+
+    def answer(self, table: Floats) -> Answer:
+        """See Nature; the label is prior, low, high, low, high."""
+        aggregator = self.aggregator(table)
+        x, priors = self.fine
+        grid = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+        f = aggregator(grid).reshape(len(x), len(x))
+        response = worst_by_prior(x, f, priors)
+        best = np.argsort(-response.values, kind="stable")
+        found = x[response.found].reshape(-1, 2, 2)
+        picked = np.concatenate((best[: POLISHED // 2], best[POLISHED // 2 :: 8]))[:POLISHED]  # the best, and others
+        low, high = self.family.prior_range
+        starts, rng = encode(response.priors[picked], found[picked]), np.random.default_rng(0)
+        polished = climb(aggregator, starts, self.tables.loss, rng, steps=200, prior_range=(low, high))
+        zoomed = zoom_in(aggregator, polished, self.tables.loss, (low, high), zooms=2)
+        structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
+        labels = [
+            _labels(np.array([s.prior for s in structures]), np.array([s.reports for s in structures])),
+            _labels(*decode(polished)),
+            _labels(response.priors, found)[best[:MOST_CUTS]],
+        ]
+        if high - low < NARROW:  # one structure a prior is too little to learn from
+            more = worst_by_pair(x, f, response.priors[best[:6]])
+            worst = np.argsort(-more.values, kind="stable")[:MOST_CUTS]
+            labels.append(_labels(more.priors[worst], x[more.found[worst]]))
+        return Answer(max(response.value, *(worst.regret for worst in zoomed)), np.concatenate(labels))
+
+    def cuts(self, labels: Floats) -> InterpolatedCuts:
+        """See Nature."""
+        from scipy import sparse
+
+        priors, reports = labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
+        mass = independent_masses(priors, reports).reshape(-1, 2)
+        chance = mass.sum(axis=1)
+        g = np.divide(mass[:, 1], chance, out=np.full(len(mass), 0.5), where=chance > 0)
+        profiles = independent_profiles(reports).reshape(-1, 2)
+        layout, size = self.tables.layout, len(self.family.report_grid)
+        scaled = (size - 1) * profiles
+        corner = np.minimum(scaled.astype(np.int64), size - 2)
+        alpha = scaled - corner
+        rows, columns, values, constant = [], [], [], np.zeros(len(profiles))
+        for step in product((0, 1), repeat=2):
+            share = np.prod(np.where(step, alpha, 1.0 - alpha), axis=1)
+            profile = (corner[:, 0] + step[0]) * size + corner[:, 1] + step[1]
+            flipped = layout.flipped[profile]
+            rows.append(np.arange(len(profiles)))
+            columns.append(layout.cell[profile])
+            values.append(np.where(flipped, -share, share))
+            constant += np.where(flipped, share, 0.0)
+        root = np.sqrt(chance)
+        entries = (np.concatenate(values) * np.tile(root, 4), (np.concatenate(rows), np.concatenate(columns)))
+        matrix = sparse.csr_matrix(entries, shape=(len(profiles), self.tables.cells))
+        return InterpolatedCuts(matrix, root * (g - constant))
+
+    def payoffs(self, labels: Floats, table: Floats) -> Floats:
+        """The regret of a table on the structures with these labels."""
+        cuts = self.cuts(labels)
+        residual = cuts.roots @ self.tables.polyhedron.flat(table) - cuts.targets
+        return np.sum((residual**2).reshape(-1, POINTS), axis=1)
+
+    def master(self) -> InterpolatedMaster:
+        """See Nature."""
+        return InterpolatedMaster(self.tables)
+
+    def least(self, cuts: InterpolatedCuts, weights: Floats) -> float:
+        """See Nature: the bound of the module's head."""
+        from scipy import sparse
+
+        heavy = np.repeat(weights, POINTS) > 1e-14
+        scale = sparse.diags(np.sqrt(np.repeat(weights, POINTS)[heavy]))
+        roots, targets = scale @ cuts.roots[heavy], scale @ cuts.targets[heavy]
+        y, multipliers = self._programme(roots, targets)
+        polyhedron = self.tables.polyhedron
+        bonds = polyhedron.unequal[: polyhedron.bonds]
+        residual = roots @ y - targets
+        slope = 2 * (roots.T @ residual) + bonds.T @ multipliers
+        slack = polyhedron.unequal_side[: polyhedron.bonds]
+        moves = np.where(self.tables.pinned, 0.0, np.minimum(slope * (0.0 - y), slope * (1.0 - y)))
+        return float(residual @ residual + multipliers @ (bonds @ y - slack) + moves.sum())
+
+    def _programme(self, roots: Any, targets: Floats) -> tuple[Floats, Floats]:
+        """The table that minimises |roots y - targets|^2, and the multipliers of the difference constraints."""
+        from scipy import sparse
+
+        polyhedron = self.tables.polyhedron
+        hessian = sparse.triu(2 * (roots.T @ roots) + 1e-13 * sparse.identity(self.tables.cells), format="csc")
+        solution = solve_cones(
+            hessian,
+            -2 * (roots.T @ targets),
+            polyhedron.matrix,
+            polyhedron.side,
+            polyhedron.cones,
+            accept=lambda one: bool(np.isfinite(one.x).all() and np.isfinite(one.z).all()),
+            tolerance=1e-11,
+        )
+        y, multipliers = solution.x, polyhedron.multipliers(solution.z, np.arange(polyhedron.bonds))[0]
+        if not solution.accepted:
+            y, multipliers = polyhedron.flat(self.first_table()), np.zeros(polyhedron.bonds)
+        return np.where(self.tables.pinned, polyhedron.flat(self.tables.pins), np.clip(y, 0.0, 1.0)), multipliers
+
+    def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:
+        """Plausible forecasts, which can cost something between the knots: only as far from the borders as they hardly do."""
+
+        def worst(one: Floats) -> float:
+            """The largest payoff that searches find."""
+            free = replace(self.family, reports=None, priors=None)
+            found = [worst_case(self.aggregator(one), free, rng=seed).regret for seed in (1, 2, 3)]
+            known = self.payoffs(labels, one).max() if len(labels) else 0.0
+            return float(max(self.answer(one).value, known, *found))
+
+        return settled(table, self.tables, self.family.prior_range, worst, slack, MARGINS)
+
+    def aggregator(self, table: Floats) -> GridAggregator:
+        """See Nature."""
+        return self.knots.aggregator(table)
+
+    def mixture(self, labels: Floats, weights: Floats) -> Mixture:
+        """See Nature."""
+        return self.knots.mixture(labels, weights)
+
+    def coarser(self) -> IndependentNature | None:
+        """The grid of half as many knots, with nature on that grid."""
+        return self.knots.coarser()
+
+    def started(self, aggregator: Callable[[Floats], Floats], labels: Floats) -> ContinuousNature:
+        """See Nature."""
+        return replace(self, knots=self.knots.started(aggregator, labels))
+
+
+def _labels(priors: Floats, reports: Floats) -> Floats:
+    return np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1)

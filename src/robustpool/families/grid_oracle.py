@@ -1,0 +1,147 @@
+"""Nature's best response to a table of forecasts on a grid, for two conditionally independent agents.
+
+Exact for each prior, by concave envelopes instead of enumeration (``envelopes``). With continuous priors, mu is the one
+parameter left: the priors between the best ones are searched by golden sections.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .. import checks
+from ..execution import mapped
+from ..structures.binary_structure import BinaryStructure
+
+if TYPE_CHECKING:
+    from ..typing import Floats, Integers
+
+KINDS = {("additive", "square"): 0, ("additive", "log"): 1, ("absolute", "square"): 2, ("absolute", "log"): 3}
+TINY = 1e-9
+PARTS = 16
+"""Into how many parts many priors are dealt out; whatever the number of workers."""
+
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class WorstStructures:
+    """The worst structure for each prior: ``values[t]`` at ``priors[t]``, reports x[found[t]] = low, high, low, high."""
+
+    x: Floats
+    priors: Floats
+    values: Floats
+    found: Integers
+
+    @property
+    def value(self) -> float:
+        """The largest regret."""
+        return float(self.values.max())
+
+    def joined(self, other: WorstStructures) -> WorstStructures:
+        """Both, on the same reports."""
+        return WorstStructures(
+            self.x,
+            np.concatenate((self.priors, other.priors)),
+            np.concatenate((self.values, other.values)),
+            np.concatenate((self.found, other.found)),
+        )
+
+    def structure(self, number: int | None = None) -> BinaryStructure:
+        """The worst structure, or the worst one of a given prior."""
+        t = int(np.argmax(self.values)) if number is None else number
+        return BinaryStructure(float(self.priors[t]), self.x[self.found[t]].reshape(2, 2))
+
+
+def worst_by_prior(
+    x: Floats, f: Floats, priors: Floats, *, loss: str = "square", paradigm: str = "additive"
+) -> WorstStructures:
+    """The worst structure for each prior, with reports among ``x`` and forecasts ``f[i, j]`` at the reports x[i], x[j].
+
+    Priors are strictly between 0 and 1. The loss is square or log, the paradigm additive or absolute: for both the
+    payoff is bilinear in the report distributions.
+
+    >>> x = np.array([0.0, 0.5, 1.0])
+    >>> mean = (x[:, None] + x) / 2
+    >>> worst_by_prior(x, mean, np.array([0.5])).value     # one agent knows the state, the other nothing
+    0.0625
+    """
+    checks.extra("the worst case of two agents", "solve")
+    order = np.argsort(np.abs(priors - 0.5), kind="stable")  # the costly ones first, dealt out evenly
+    count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
+    parts = [order[k::count] for k in range(count)]
+    values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
+    grid = _Grid(x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss])
+    answers = mapped(_by_prior, [priors[part] for part in parts], grid, compiled=True)
+    for part, (part_values, part_found) in zip(parts, answers, strict=True):
+        values[part], found[part] = part_values, part_found
+    return WorstStructures(x, priors, values, found)
+
+
+def worst_by_pair(
+    x: Floats, f: Floats, priors: Floats, *, loss: str = "square", paradigm: str = "additive"
+) -> WorstStructures:
+    """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
+    grid = _Grid(x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss])
+    none = (np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))
+    parts = [none, *mapped(_by_pair, priors.tolist(), grid, compiled=True)]
+    return WorstStructures(x, *(np.concatenate([part[k] for part in parts]) for k in range(3)))
+
+
+class _Grid(NamedTuple):
+    x: Floats
+    f: Floats
+    kind: int
+
+
+def _by_prior(grid: _Grid, priors: Floats) -> tuple[Floats, Integers]:
+    from .envelopes import worst_by_prior
+
+    values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
+    worst_by_prior(0, len(priors), priors, *grid, values, found)
+    return values, found
+
+
+def _by_pair(grid: _Grid, prior: float) -> tuple[Floats, Floats, Integers]:
+    from .envelopes import worst_by_pair
+
+    values, found = np.empty(len(grid.x) ** 2), np.zeros((len(grid.x) ** 2, 4), dtype=np.int64)
+    count = worst_by_pair(prior, *grid, values, found)
+    return np.full(count, prior), values[:count], found[:count]
+
+
+def worst_any_prior(
+    x: Floats,
+    f: Floats,
+    *,
+    loss: str = "square",
+    paradigm: str = "additive",
+    prior_range: tuple[float, float] = (0.0, 1.0),
+) -> WorstStructures:
+    """The same over all priors of a range: the best of a fine grid, then golden sections around its peaks.
+
+    The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
+    result is found, not proved.
+    """
+    least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
+    count = max(200, 8 * len(x))
+    tails = 10.0 ** np.arange(-9, -2)
+    priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
+    priors = priors[(priors >= least) & (priors <= most)]
+    coarse = worst_by_prior(x, f, priors, loss=loss, paradigm=paradigm)
+    if len(priors) == 0:
+        return coarse
+    padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
+    peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+    peaks = peaks[np.argsort(-coarse.values[peaks], kind="stable")][:16]
+    low = priors[np.maximum(peaks - 1, 0)]
+    high = priors[np.minimum(peaks + 1, len(priors) - 1)]
+    for _ in range(60):
+        one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        values = worst_by_prior(x, f, np.concatenate((one, other)), loss=loss, paradigm=paradigm).values
+        better = values[: len(peaks)] >= values[len(peaks) :]
+        low, high = np.where(better, low, one), np.where(better, other, high)
+    fine = worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss, paradigm=paradigm)
+    return coarse.joined(fine)

@@ -1,0 +1,213 @@
+"""Nature of conditionally independent agents on a grid of reports.
+
+Two agents have an exact answer that needs no list of structures, under a loss that the compiled oracle knows; else the
+structures are written out. Where symmetry allows, only one of the structures that it makes equal is kept: such losses and
+the Lipschitz and monotone tables are symmetric in agents and states, so some optimal table is as well
+[Guo2024, lem:symmetry]. What users state need not be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.grid import GridAggregator
+from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
+from ..aggregators.rules import get_rule
+from ..game.feasible import posterior_tables
+from ..structures.binary_structure import independent_masses
+from .canonical import canonical_table
+from .conditionally_independent import NamedStructures
+from .finite_game import MOST_CUTS, FiniteNature, finite_game
+from .grid_oracle import WorstStructures, worst_any_prior, worst_by_pair, worst_by_prior
+from .nature import Answer, Mixture, Nature
+from .plausible import settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..game.feasible import FeasibleTables
+    from ..losses.loss import Loss
+    from ..typing import Floats, Integers
+    from .conditionally_independent import ConditionallyIndependent
+
+NARROW = 0.25
+"""A range of priors narrower than this."""
+
+FEW_PRIORS = 100
+"""With fewer priors than this, one structure a prior would be too few cuts a round."""
+
+FEW_REPORTS = 32
+"""From this many on, the grid of half as many reports is solved first."""
+
+PARTS = 2.0**40  # of 1, in which forecasts on a grid are counted
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentNature(Nature):
+    """Two conditionally independent agents with reports on a grid: the exact worst structure of every prior.
+
+    The tables are symmetric in the agents, and in the states if the range of priors is. The label of a structure is
+    prior, low, high, low, high.
+    """
+
+    family: ConditionallyIndependent
+    tables: FeasibleTables
+    paradigm: str
+    restrictions: tuple[Restriction, ...] = ()
+    labels: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # structures that a coarser grid found to matter
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """With continuous priors, the priors are searched."""
+        return self.family.priors is not None
+
+    def first_labels(self) -> Floats:
+        """See Nature."""
+        return self.labels
+
+    def forecasts(self, table: Floats) -> Floats:
+        """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1).
+
+        Forecasts are multiples of 2^-40, so that the mirror image of each, 1 - f, is exact: certificates use it.
+        """
+        layout = self.tables.layout
+        second = (np.round(table[:, 1] * PARTS) / PARTS)[layout.cell]
+        size = len(self.family.report_grid)
+        return np.where(layout.flipped, 1 - second, second).reshape(size, size)
+
+    def worst(self, table: Floats) -> WorstStructures:
+        """The worst structure of every prior strictly between 0 and 1, or of the lower half where the mirror allows."""
+        family, (low, high) = self.family, self.family.prior_range
+        x, f = family.report_grid, self.forecasts(table)
+        half = 0.5 if family.mirrored else 1.0
+        options: dict[str, Any] = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
+        if family.priors is None:
+            response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **options)
+            if high - low >= NARROW:
+                return response
+            best = np.argsort(-response.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best
+            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **options))
+        priors = family.prior_grid
+        inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
+        return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **options)
+
+    def answer(self, table: Floats) -> Answer:
+        """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
+        response = self.worst(table)
+        best = np.argsort(-response.values, kind="stable")[:MOST_CUTS]
+        priors, reports = response.priors[best], response.x[response.found[best]].reshape(-1, 2, 2)
+        values = [response.value] if len(best) else []
+        corners = [corner for corner in (0.0, 1.0) if self._certain(corner)]
+        priors = np.concatenate((priors, corners))
+        reports = np.concatenate((reports, [[[corner] * 2] * 2 for corner in corners] or np.zeros((0, 2, 2))))
+        values += [self._at_corner(table, corner) for corner in corners]
+        return Answer(max(values), np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1))
+
+    def support(self, labels: Floats) -> tuple[Integers, Floats]:
+        """See Nature."""
+        priors, reports = labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
+        size = len(self.family.report_grid)
+        index = np.rint(reports * (size - 1)).astype(np.int64)
+        profile = (index[:, 0, :, None] * size + index[:, 1, None, :]).reshape(-1, 4)
+        return profile, independent_masses(priors, reports)
+
+    def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
+        """Its forecasts brought into what the range of the priors allows, which costs nothing on a grid."""
+        return settled(table, self.tables, self.family.prior_range, lambda one: self.answer(one).value, slack)
+
+    def check_canonical(self, choice: str) -> None:
+        """See Nature."""
+        if self.tables.layout.constraints:
+            super().check_canonical(choice)
+        if choice != "smooth":
+            get_rule(choice)
+
+    def canonical(self, labels: Floats, upper: float, slack: float, choice: str) -> Floats | None:
+        """See Nature."""
+        return canonical_table(self, labels, upper, slack, choice)
+
+    def aggregator(self, table: Floats) -> GridAggregator:
+        """See Nature."""
+        return GridAggregator(self.forecasts(table))
+
+    def mixture(self, labels: Floats, weights: Floats) -> Mixture:
+        """See Nature."""
+        structures = NamedStructures(labels[:, 0], labels[:, 1:].reshape(-1, 2, 2))
+        return Mixture(structures, weights, self.family.symmetries)
+
+    def coarser(self) -> IndependentNature | None:
+        """The grid of half as many reports, if this one is fine and even.
+
+        A structure of the coarse grid is one of the fine grid as well; so the cuts that mattered on the coarse grid are
+        there from the first round, and the table, interpolated, is nearly right everywhere.
+        """
+        N = self.family.reports
+        if N is None or N < FEW_REPORTS or N % 2:
+            return None
+        half = replace(self.family, reports=N // 2)
+        return independent_nature(half, self.tables.loss, self.paradigm, self.restrictions)
+
+    def started(self, aggregator: Callable[[Floats], Floats], labels: Floats) -> IndependentNature:
+        """See Nature."""
+        start = self.tables.layout.table_of(aggregator)
+        return replace(self, tables=replace(self.tables, default=start), labels=labels)
+
+    def _certain(self, corner: float) -> bool:
+        low, high = self.family.prior_range
+        return low <= corner <= high and not (corner == 1.0 and self.family.mirrored)
+
+    def _at_corner(self, table: Floats, corner: float) -> float:
+        """The loss of a table where everybody reports 0, or 1, and is right."""
+        forecast = self.forecasts(table)[(int(corner) * self.family.report_grid.size - int(corner),) * 2]
+        return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, int(corner)])
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenOutNature(FiniteNature):
+    """Conditionally independent agents whose structures are written out."""
+
+    def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
+        """See IndependentNature."""
+        family: Any = self.family
+        return settled(table, self.tables, family.prior_range, lambda one: self.answer(one).value, slack)
+
+    def aggregator(self, table: Floats) -> GridAggregator:
+        """See Nature."""
+        family: Any = self.family
+        forecasts = self.tables.layout.spread(table)[:, 1]
+        return GridAggregator(forecasts.reshape((len(family.report_grid),) * family.agents))
+
+
+def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]) -> bool:
+    """Whether the exact answer of two independent agents applies; else the structures are written out."""
+    own = any(isinstance(limit, Constrained) for limit in limits)
+    return family.agents == 2 and loss.kernel is not None and paradigm in ("additive", "absolute") and not own
+
+
+def independent_nature(
+    family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
+) -> IndependentNature:
+    """Nature for two conditionally independent agents with an exact oracle."""
+    x = family.report_grid
+    reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], get_rule("geometric-odds"))
+    return IndependentNature(family, tables, paradigm, tuple(limits))
+
+
+def written_out(
+    family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
+) -> WrittenOutNature:
+    """Nature on all structures of the family, pruned where the loss and the restrictions are symmetric."""
+    own = not loss.symmetric or any(isinstance(limit, Constrained) for limit in limits)
+    bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
+    pruned = not own and not (bound and family.agents != 2)
+    enumerated = family.enumerate(pruned=pruned)
+    game = finite_game(enumerated.flat, loss, paradigm, [*limits, *(_symmetries(family) if pruned else ())])
+    return WrittenOutNature(game, enumerated, family.symmetries if pruned else (), family)
+
+
+def _symmetries(family: ConditionallyIndependent) -> list[Restriction]:
+    return [Symmetric(), Mirrored()] if family.mirrored else [Symmetric()]

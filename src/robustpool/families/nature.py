@@ -1,0 +1,235 @@
+"""The seam between families and solvers: a family brings its nature, and a solver never asks what kind it is.
+
+*Nature* answers a table of forecasts with the structures that hurt it most. A structure has a label, an array from which
+its cut can be made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from .. import checks, html
+from ..aggregators.table import TableAggregator
+from ..designs.records import IndependentMixture, ListedMixture
+from ..errors import UnsupportedError
+from ..game.convex_master import ConvexMaster
+from ..game.master_programme import Cuts, MasterProgramme
+from ..game.responders import best_responder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..aggregators.restrictions import Restriction
+    from ..game.feasible import FeasibleTables
+    from ..game.master_programme import Proposal
+    from ..game.response import Responder
+    from ..losses.loss import Loss
+    from ..typing import Floats, Integers
+
+
+NO_CONTINUUM = (
+    "continuous nature is for two conditionally independent agents with a number of reports (the knots of the table), "
+    "the square loss, additive regret, cutting planes and no constraints of your own."
+)
+
+
+class Structures(Protocol):
+    """Structures by number, as a mixture needs them."""
+
+    def name(self, number: int) -> str:
+        """What to call a structure in a sentence."""
+        ...
+
+
+class Family(Protocol):
+    """A set of structures."""
+
+    def fingerprint(self) -> str:
+        """A text that is the same for the same family only."""
+        ...
+
+    def as_data(self) -> dict[str, Any]:
+        """The family as it stands in a design file: plain data with a ``kind``."""
+        ...
+
+    def words(self, nature: str = "grid") -> str:
+        """The family in a few words, with nature of this kind."""
+        ...
+
+    def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str) -> Nature:
+        """Who plays against the aggregator; ``kind`` is grid or continuous."""
+        ...
+
+
+class Answer(NamedTuple):
+    """The largest payoff against a table, and the labels (m, anything) of structures with large ones."""
+
+    value: float
+    labels: Floats
+
+
+def unseen(labels: Floats, more: Floats) -> Floats:
+    """Those of ``more`` that are not among ``labels``."""
+    known = {row.tobytes() for row in labels}
+    return more[np.array([row.tobytes() not in known for row in more], dtype=bool)]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Nature's mixture: a weight for each structure of a family.
+
+    Where ``symmetries`` names agents or states, each structure stands, in equal parts, for itself and for those in
+    which the agents or the two states are exchanged.
+    """
+
+    structures: Structures
+    weights: Floats
+    symmetries: tuple[str, ...] = ()
+
+    def heaviest(self, count: int = 10) -> list[tuple[str, float]]:
+        """The structures with the largest weights."""
+        least = np.partition(self.weights, -count)[-count] if 0 < count < len(self.weights) else 0.0
+        candidates = np.flatnonzero(self.weights >= least)  # a million weights are not sorted for ten of them
+        order = candidates[np.argsort(-self.weights[candidates], kind="stable")][:count]
+        return [(self.structures.name(int(t)), float(self.weights[t])) for t in order if self.weights[t] > 0]
+
+    @property
+    def record(self) -> ListedMixture | IndependentMixture:
+        """The structures that have weight, as a design file lists them."""
+        used, structures = np.flatnonzero(self.weights), cast("Any", self.structures)
+        weight = self.weights[used]
+        if hasattr(structures, "parameters"):
+            prior, reports = structures.parameters(used)
+            return IndependentMixture(prior=prior, reports=reports, weight=weight, exchanged=self.symmetries)
+        named = getattr(structures, "names", True) is not None
+        name = tuple(structures.name(t) for t in used.tolist()) if named else None
+        return ListedMixture(structure=tuple(used.tolist()), name=name, weight=weight)
+
+    def __repr__(self) -> str:
+        """How many structures have weight, in a line."""
+        return f"Mixture({np.count_nonzero(self.weights):,} of {len(self.weights):,} structures have weight)"
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the heaviest structures."""
+        return html.card("Nature's mixture", *self._html(10))
+
+    def _html(self, count: int) -> tuple[html.Html, html.Html]:
+        """How many structures have weight, and the heaviest of them."""
+        used, every = int(np.count_nonzero(self.weights)), len(self.weights)
+        said = f"{used:,} of {every:,} structures have weight"
+        if self.symmetries:
+            said += (
+                f"; each stands, in equal parts, for itself and those with {' and '.join(self.symmetries)} exchanged"
+            )
+        rows = [[f"{weight:.4g}", name] for name, weight in self.heaviest(count)]
+        return html.line(said), html.table(["weight", "structure"], rows, used - len(rows), "structures")
+
+
+class LabelledStructures(NamedTuple):
+    """The structures of a mixture, known by their labels."""
+
+    labels: Floats
+
+    def name(self, number: int) -> str:
+        """What to call a structure in a sentence."""
+        return "structure " + ", ".join(f"{entry:g}" for entry in self.labels[number])
+
+
+class Nature(ABC):
+    """Whoever answers a table with the worst structures.
+
+    The defaults are those of structures that show the profiles of one layout of cells: such a nature has ``tables`` and
+    a ``paradigm`` (additive or absolute), and defines ``answer`` and ``support``. Others define ``cuts``, ``master`` and
+    ``least`` themselves.
+    """
+
+    tables: FeasibleTables
+    """What the aggregator may say."""
+
+    paradigm: str = "additive"
+
+    exact: bool = True
+    """Whether an answer is the worst of all structures; else it is the worst that a search finds."""
+
+    report: str = "posterior"
+    """What the agents say."""
+
+    @abstractmethod
+    def answer(self, table: Floats) -> Answer:
+        """The worst structures for a table."""
+
+    def support(self, labels: Floats) -> tuple[Integers, Floats]:
+        """The profiles that structures show and Pr[s, omega]: shapes (m, points) and (m, points, states)."""
+        raise NotImplementedError
+
+    @cached_property
+    def responder(self) -> Responder:
+        """The aggregator's best response to a mixture."""
+        return best_responder(self.tables)
+
+    def first_table(self) -> Floats:
+        """Where to start: the default, where nothing forbids it; else a table near it."""
+        return self.tables.feasible(self.tables.default)
+
+    def first_labels(self) -> Floats:
+        """Structures that are known to matter; none, unless a subclass knows some."""
+        return np.zeros((0, 0))
+
+    def cuts(self, labels: Floats) -> Any:
+        """The structures with these labels as the master wants them."""
+        profile, mass = self.support(labels)
+        count, _, states = mass.shape
+        offset = np.zeros(count)
+        if self.paradigm == "additive":
+            offset = self.tables.loss.bayes_risk(mass.reshape(-1, states)).reshape(count, -1).sum(axis=1)
+        return Cuts(*self.tables.layout.folded(profile, mass), np.ones(count), offset)
+
+    def master(self) -> Callable[[Any, Floats, float], Proposal]:
+        """The programme that proposes a table and a mixture of cuts, given the cuts, the centre and rho.
+
+        In cones where the loss can be lifted and nothing else is asked for.
+        """
+        tables = self.tables
+        own = tables.layout.constraints or tables.loss.lift(tables.cells, tables.states) is None
+        return ConvexMaster(tables) if own else MasterProgramme(tables)
+
+    def least(self, cuts: Any, weights: Floats) -> float:
+        """The least expected payoff of any table against a mixture of the cuts."""
+        return float(self.responder(cuts.masses(weights, self.tables.cells)).least - weights @ cuts.offset)
+
+    def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
+        """The table to return, at most ``slack`` worse than the given one, and its largest payoff, computed anew."""
+        return table, self.answer(table).value
+
+    def check_canonical(self, choice: str) -> None:  # noqa: ARG002
+        """Say before the work that a canonical table cannot be chosen."""
+        raise UnsupportedError(
+            "a canonical table is chosen for two conditionally independent agents on a grid of reports, additive or absolute."
+        )
+
+    def canonical(self, labels: Floats, upper: float, slack: float, choice: str) -> Floats | None:  # noqa: ARG002
+        """Of the tables with payoffs up to upper + slack, the smoothest or the nearest to a rule; None if it fails."""
+        return None
+
+    def aggregator(self, table: Floats) -> Any:
+        """The aggregator of a table."""
+        layout = self.tables.layout
+        forecasts = layout.spread(table)
+        return TableAggregator(layout.reports, forecasts[:, 1] if self.tables.states == 2 else forecasts)
+
+    def mixture(self, labels: Floats, weights: Floats) -> Mixture:
+        """The structures with these labels and their weights."""
+        return Mixture(LabelledStructures(labels), checks.frozen(weights))
+
+    def coarser(self) -> Nature | None:
+        """Nature of a coarser game whose solution is a good start, or None."""
+        return None
+
+    def started(self, aggregator: Any, labels: Floats) -> Nature:  # noqa: ARG002
+        """The same nature with the aggregator and the structures of a coarser game to start from."""
+        return self

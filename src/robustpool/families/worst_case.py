@@ -1,0 +1,288 @@
+"""The structure that hurts an aggregator most, by search: what it returns is found, never proved.
+
+Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``nature``), then
+many local searches from its best structures, over continuous reports and priors. More agents: local searches from
+structures drawn at random and from those in which all agents are alike. A local search moves all its starts at once, so
+the aggregator is called with large arrays. A table has kinks at its knots, where the worst reports like to stay while the
+prior moves, and where a local search gets stuck: there the best structures are zoomed in on, by exact maxima over finer
+and finer grids that hold the knots.
+
+A structure is searched in the coordinates logit mu, u_i = low_i / mu and v_i = (1 - high_i) / (1 - mu), in which every
+point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1e-9 are as easy as others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import html
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
+from ..errors import UnsupportedError
+from ..losses import get_loss
+from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
+from ..wording import outward
+from .conditionally_independent import ConditionallyIndependent
+from .finite import FiniteFamily
+from .grid_oracle import WorstStructures, worst_any_prior, worst_by_prior
+from .regret import forecasts_of, regrets
+
+if TYPE_CHECKING:
+    from ..losses.loss import Loss
+    from ..typing import Floats
+
+
+STARTS = 36
+STEPS = 400
+ZOOMS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCase:
+    """A structure and the aggregator's regret on it: the worst that a search found, not a bound.
+
+    Of a finite family, or reports and priors on grids, it is the worst of all, in floating point: ``exhaustive``.
+    """
+
+    regret: float
+    structure: BinaryStructure | int  # of a finite family: the number of the structure
+    proved: bool = False
+    exhaustive: bool = False
+
+    def _repr_html_(self) -> html.Html:
+        """In a notebook: the regret, and the structure that has it."""
+        searched = "found by search, not proved: another structure may be worse"
+        how = "proved" if self.proved else "the largest of all, in floating point" if self.exhaustive else searched
+        said = html.line(f"regret {outward(self.regret, 'ROUND_FLOOR', 9)}, {how}")
+        if isinstance(self.structure, BinaryStructure):
+            return html.card("Worst case", said, self.structure._repr_html_())
+        return html.card("Worst case", said, html.line(f"on structure {self.structure:,} of the family"))
+
+
+def worst_case(
+    aggregator: AnyAggregator,
+    family: ConditionallyIndependent | FiniteFamily | None = None,
+    *,
+    loss: str | Loss = "square",
+    rng: int | np.random.Generator = 0,
+) -> WorstCase:
+    """Search for the structure with the largest additive regret: of two independent agents, unless a family is given.
+
+    A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through. With more than two
+    agents the search is over all reports and priors; the default grids are left out, and others are refused.
+
+    >>> found = worst_case(lambda x: x.mean(axis=1))
+    >>> round(found.regret, 6), round(found.structure.prior, 6)
+    (0.0625, 0.5)
+    """
+    chosen = get_loss(loss)
+    aggregator = as_aggregator(aggregator)  # once, not at every call
+    if isinstance(family, FiniteFamily):
+        values = regrets(aggregator, family, loss=chosen)
+        return WorstCase(float(values.max()), int(values.argmax()), exhaustive=True)
+    if not chosen.proper:
+        raise UnsupportedError(f"the worst case is searched under proper losses, not under {chosen.name!r}.")
+    family = ConditionallyIndependent(2, None, None) if family is None else family
+    oracle = family.agents == 2 and chosen.kernel is not None  # else searches from random starts
+    if family.reports is not None and oracle:
+        response = _on_grid(aggregator, family, chosen)
+        return WorstCase(response.value, response.structure(), exhaustive=family.priors is not None)
+    default = ConditionallyIndependent(family.agents)
+    if (family.reports, family.priors) not in ((None, None), (default.reports, default.priors)):
+        raise UnsupportedError(
+            "the worst case on a grid is searched for two agents; leave reports and priors open for more."
+        )
+    return _search(aggregator, family, chosen, np.random.default_rng(rng))
+
+
+def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
+    """What an aggregator says on the grid of reports ``x``, shape (len(x), ..., len(x)); 1/2 where 0 meets 1."""
+    profiles = np.stack(np.meshgrid(*[x] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
+    impossible = (profiles == 0).any(axis=1) & (profiles == 1).any(axis=1)
+    said = np.full(len(profiles), 0.5)
+    said[~impossible] = forecasts_of(aggregator, profiles[~impossible], 2)[:, 1]
+    return said.reshape((len(x),) * agents)
+
+
+def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstStructures:
+    f = tabulated(aggregator, family.report_grid)
+    if family.priors is None:
+        return worst_any_prior(family.report_grid, f, loss=loss.name, prior_range=family.prior_range)
+    inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
+    return worst_by_prior(family.report_grid, f, inner, loss=loss.name)
+
+
+def _search(
+    aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss, rng: np.random.Generator
+) -> WorstCase:
+    low, high = (_logit(end) for end in _inside(family.prior_range))
+    oracle = family.agents == 2 and loss.kernel is not None
+    starts = _grid_starts(aggregator, loss, family.prior_range) if oracle else _random_starts(family.agents, rng)
+    points = climb(aggregator, _clipped(starts, low, high), loss, rng, prior_range=family.prior_range)
+    return best_of(aggregator, points, loss, family.prior_range)
+
+
+def best_of(aggregator: AnyAggregator, points: Floats, loss: Loss, prior_range: tuple[float, float]) -> WorstCase:
+    """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
+    return max(zoom_in(aggregator, points, loss, prior_range), key=lambda worst: worst.regret)
+
+
+def zoom_in(
+    aggregator: AnyAggregator,
+    points: Floats,
+    loss: Loss,
+    prior_range: tuple[float, float],
+    zooms: int = ZOOMS,
+) -> list[WorstCase]:
+    """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
+    values = continuous_regrets(aggregator, points, loss)
+    order = np.argsort(-values, kind="stable")
+    priors, reports = decode(points[order])
+    found = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
+    knots = _knots(aggregator)
+    if not len(knots) or reports.shape[1] != 2 or loss.kernel is None:  # the exact maxima are those of two agents
+        return [found]
+    apart: list[int] = []
+    for k in range(len(order)):
+        if len(apart) < zooms and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
+            apart.append(k)
+    return [found, *(_zoom(aggregator, knots, float(priors[k]), reports[k], loss, prior_range) for k in apart)]
+
+
+def _zoom(
+    aggregator: AnyAggregator,
+    knots: Floats,
+    prior: float,
+    reports: Floats,
+    loss: Loss,
+    prior_range: tuple[float, float],
+) -> WorstCase:
+    """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
+    low, high = _inside(prior_range)
+    best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
+    while width > 1e-10:
+        near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
+        x = np.unique(np.concatenate((knots, np.clip(near.ravel(), 0, 1))))
+        priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), low, high))
+        response = worst_by_prior(x, tabulated(aggregator, x), priors, loss=loss.name)
+        k = int(np.argmax(response.values))
+        if response.values[k] > best.regret:
+            prior, reports = float(priors[k]), x[response.found[k]].reshape(2, 2)
+            best = WorstCase(float(response.values[k]), BinaryStructure(prior, reports))
+        width *= 0.4
+    return best
+
+
+def _grid_starts(aggregator: AnyAggregator, loss: Loss, prior_range: tuple[float, float]) -> Floats:
+    """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
+    tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
+    x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails, _knots(aggregator))))
+    low, high = _inside(prior_range)
+    priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
+    priors = priors[(priors >= low) & (priors <= high)]
+    response = worst_by_prior(x, tabulated(aggregator, x), priors, loss=loss.name)
+    order = np.argsort(-response.values, kind="stable")
+    best = np.concatenate((order[: STARTS // 2], order[STARTS // 2 :: 3]))[:STARTS]  # the best ones, and others
+    return encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))
+
+
+def _knots(aggregator: AnyAggregator) -> Floats:
+    """The knots of a grid design, where its worst structures like to be; none for other aggregators."""
+    resolution = getattr(getattr(aggregator, "aggregator", aggregator), "resolution", None)
+    return np.arange(resolution + 1) / resolution if isinstance(resolution, int) and resolution <= 128 else np.zeros(0)
+
+
+def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
+    """Structures drawn at random; in a third of them all agents are alike, in a third every low report is 0."""
+    points = rng.random((12 * STARTS, 1 + 2 * agents))
+    points[:, 0] = rng.normal(0.0, 2.0, len(points))
+    alike = slice(0, 4 * STARTS)
+    points[alike, 1::2], points[alike, 2::2] = points[alike, 1:2], points[alike, 2:3]
+    points[4 * STARTS : 8 * STARTS, 1::2] = 0.0
+    return points
+
+
+def climb(
+    aggregator: AnyAggregator,
+    points: Floats,
+    loss: Loss,
+    rng: np.random.Generator,
+    *,
+    steps: int = STEPS,
+    prior_range: tuple[float, float] = (0.0, 1.0),
+) -> Floats:
+    """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
+    low, high = (_logit(end) for end in _inside(prior_range))
+    count, size = points.shape
+    step = np.full(count, 0.25)
+    values = continuous_regrets(aggregator, points, loss)
+    for turn in range(steps):
+        axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
+        moves = np.concatenate((axes, -axes))
+        tries = _clipped(points[:, None] + step[:, None, None] * moves[None], low, high)
+        found = continuous_regrets(aggregator, tries.reshape(-1, size), loss).reshape(count, -1)
+        best = found.argmax(axis=1)
+        better = found[np.arange(count), best] > values
+        points = np.where(better[:, None], tries[np.arange(count), best], points)
+        values = np.where(better, found[np.arange(count), best], values)
+        step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
+        if turn == steps // 8:  # go on from the best ones only
+            keep = np.argsort(-values, kind="stable")[:STARTS]
+            points, values, step, count = points[keep], values[keep], step[keep], len(keep)
+        if (step < 1e-13).all():
+            break
+    return points
+
+
+def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Loss) -> Floats:
+    """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,)."""
+    prior, reports = decode(points)
+    return _expected_divergence(aggregator, independent_profiles(reports), independent_masses(prior, reports), loss)
+
+
+def _expected_divergence(aggregator: AnyAggregator, profile: Floats, mass: Floats, loss: Loss) -> Floats:
+    """sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits."""
+    chance = mass.sum(axis=2)
+    comes = chance > 0
+    f = np.full((*chance.shape, 2), 0.5)
+    f[comes] = forecasts_of(aggregator, profile[comes], 2)
+    g = np.divide(mass, chance[:, :, None], out=np.full(mass.shape, 0.5), where=comes[:, :, None])
+    return np.sum(chance * loss.divergence(f.reshape(-1, 2), g.reshape(-1, 2)).reshape(chance.shape), axis=1)
+
+
+def encode(prior: Floats, reports: Floats) -> Floats:
+    """Structures as points: logit mu, then u = low / mu and v = (1 - high) / (1 - mu) of each agent."""
+    u = reports[:, :, 0] / prior[:, None]
+    v = (1 - reports[:, :, 1]) / (1 - prior[:, None])
+    logit = np.log(prior) - np.log1p(-prior)
+    return np.concatenate((logit[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
+
+
+def decode(points: Floats) -> tuple[Floats, Floats]:
+    """Points as priors (m,) and reports (m, n, 2); low <= mu <= high whatever the rounding."""
+    prior = 1.0 / (1.0 + np.exp(-points[:, 0]))
+    u, v = points[:, 1::2], points[:, 2::2]
+    low = np.minimum(prior[:, None] * u, prior[:, None])
+    high = np.maximum(1.0 - (1.0 - prior[:, None]) * v, prior[:, None])
+    return prior, np.stack((low, high), axis=2)
+
+
+def _logit(prior: float) -> float:
+    """logit mu."""
+    return float(np.log(prior) - np.log1p(-prior))
+
+
+def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
+    """The range without 0 and 1, as far as the search goes: from 1e-9 to 1 - 1e-9, unless it lies beyond."""
+    low, high = prior_range
+    low, high = low or min(1e-9, high / 2), high if high < 1 else max(1 - 1e-9, (1 + low) / 2)
+    return low, high
+
+
+def _clipped(points: Floats, low: float, high: float) -> Floats:
+    """Points brought back into the box."""
+    points[..., 0] = np.clip(points[..., 0], low, high)
+    points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
+    return points

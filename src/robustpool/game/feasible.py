@@ -1,0 +1,180 @@
+"""What the aggregator may say: tables of forecasts under a loss and a layout, and the polyhedron that they form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.restrictions import lay_out
+from ..structures.report_formats import Posterior
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..aggregators.restrictions import Restriction, TableLayout
+    from ..conic import ConeSolution
+    from ..losses.loss import Loss
+    from ..typing import Booleans, Floats, Integers
+
+MANY = 4
+"""Above this many difference constraints for each number of a table, they are added as they are needed."""
+
+VIOLATED, NEARLY = 1e-9, 1e-6
+LAZY_ROUNDS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleTables:
+    """Tables of shape (cells, states): the loss they suffer, the cells that are fixed, the constraints between cells."""
+
+    loss: Loss
+    layout: TableLayout
+    pinned: Booleans  # (cells,): cells that the ratio paradigm or the mirror fixes
+    pins: Floats  # (cells, states): to what
+    default: Floats  # (cells, states): what to say where a mixture never leads
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return self.pins.shape[1]
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return self.layout.cells
+
+    def feasible(self, table: Floats) -> Floats:
+        """What a solver returned, with its small violations taken out."""
+        return self.layout.differences.repaired(np.where(self.pinned[:, None], self.pins, table), self.pinned)
+
+    def of_cells(self, cells: NDArray[Any]) -> FeasibleTables:
+        """The tables of these cells alone, where no constraint binds cells to each other."""
+        layout = replace(self.layout, cells=len(cells), balanced=self.layout.balanced[cells])
+        return FeasibleTables(self.loss, layout, self.pinned[cells], self.pins[cells], self.default[cells])
+
+    @cached_property
+    def polyhedron(self) -> Polyhedron:
+        """The tables as a polyhedron, for cone solvers."""
+        return _polyhedron(self)
+
+
+def posterior_tables(
+    reports: Floats, loss: Loss, restrictions: Sequence[Restriction], default: Callable[[Floats], Floats]
+) -> FeasibleTables:
+    """Tables over profiles of probabilities, shape (profiles, agents), under restrictions.
+
+    ``default`` is an aggregator: what to start from, and what to say where a mixture never leads.
+    """
+    layout = lay_out(reports[:, :, None], Posterior(), 2, restrictions)
+    pins = np.where(layout.balanced[:, None], np.full((layout.cells, 2), 0.5), 0.0)
+    return FeasibleTables(loss, layout, layout.balanced, pins, layout.table_of(default))
+
+
+@dataclass(frozen=True, eq=False)
+class Polyhedron:
+    """equal @ y = equal_side, unequal @ y <= unequal_side; y is the table column by column.
+
+    For two states y is the probability of the second. The first rows of ``unequal`` are the difference constraints.
+    """
+
+    columns: int
+    equal: Any
+    equal_side: Floats
+    unequal: Any
+    unequal_side: Floats
+    bonds: int  # how many rows are difference constraints
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Both kinds of rows, the equalities first."""
+        from scipy import sparse
+
+        return sparse.vstack((self.equal, self.unequal), format="csc")
+
+    @cached_property
+    def side(self) -> Floats:
+        """Their right-hand sides."""
+        return np.concatenate((self.equal_side, self.unequal_side))
+
+    @property
+    def cones(self) -> list[tuple[str, int]]:
+        """Where their slacks lie."""
+        return [("zero", len(self.equal_side)), ("nonnegative", len(self.unequal_side))]
+
+    def multipliers(self, z: Floats, bonds: Integers) -> Floats:
+        """Those of the difference constraints, shape (columns, constraints), where a programme had ``bonds`` of them."""
+        every = np.zeros(self.bonds)
+        every[bonds] = np.maximum(z[len(self.equal_side) :][: len(bonds)], 0.0)
+        return every.reshape(self.columns, -1)
+
+    def flat(self, table: Floats) -> Floats:
+        """A table (cells, states) as a point y."""
+        return (table[:, 1:] if self.columns == 1 else table).T.ravel()
+
+    def table(self, y: Floats) -> Floats:
+        """A point y as a table (cells, states) of exact forecasts."""
+        from ..losses.convex import forecast_table
+
+        shaped = y.reshape(self.columns, -1).T
+        return forecast_table(shaped[:, 0] if self.columns == 1 else shaped)
+
+    def lazily(self, solve: Callable[[Polyhedron], ConeSolution], near: Floats) -> tuple[ConeSolution, Integers]:
+        """The solution under all difference constraints from programmes that have some, and which the last one had.
+
+        Off a grid all profiles are neighbours, and few of their constraints bind. Start with those that bind at the
+        table ``near``; add those that the solution violates, at most the worst two of each number of a table; repeat
+        until it violates none. Then it solves the whole programme, and the multipliers of the others are 0.
+        """
+        matrix, side = self.unequal[: self.bonds], self.unequal_side[: self.bonds]
+        points, everything = matrix.shape[1], np.arange(self.bonds)
+        if self.bonds <= MANY * points:
+            return solve(self), everything
+        ends = np.sort(matrix.indices.reshape(-1, 2), axis=1).T
+        chosen = matrix @ self.flat(near) >= side - NEARLY
+        for _ in range(LAZY_ROUNDS):
+            bonds = np.flatnonzero(chosen)
+            solution = solve(self._part(bonds))
+            excess = np.where(chosen, 0.0, matrix @ solution.x[:points] - side)
+            violated = np.flatnonzero(excess > VIOLATED)
+            if len(violated) == 0 or not solution.accepted:
+                return solution, bonds
+            violated = violated[np.argsort(-excess[violated], kind="stable")]
+            for end in ends:
+                chosen[violated[np.unique(end[violated], return_index=True)[1]]] = True
+        return solve(self), everything
+
+    def _part(self, bonds: Integers) -> Polyhedron:
+        """The same with these difference constraints only."""
+        rows = np.concatenate((bonds, np.arange(self.bonds, len(self.unequal_side))))
+        return replace(self, unequal=self.unequal[rows], unequal_side=self.unequal_side[rows], bonds=len(bonds))
+
+
+def _polyhedron(tables: FeasibleTables) -> Polyhedron:
+    from scipy import sparse
+
+    columns = 1 if tables.states == 2 else tables.states
+    differences = tables.layout.differences
+    unit = sparse.identity(columns * tables.cells, format="csc")
+    each = sparse.kron(sparse.identity(columns), differences.matrix(tables.cells), format="csc")
+    pinned = np.tile(tables.pinned, columns)
+    shown = (tables.pins[:, 1:] if columns == 1 else tables.pins).T.ravel()
+    equal, equal_side = unit[pinned], shown[pinned]
+    bounds, bounds_side = -unit[~pinned], np.zeros(int((~pinned).sum()))
+    if columns == 1:
+        bounds, bounds_side = sparse.vstack((bounds, -bounds)), np.concatenate((bounds_side, bounds_side + 1))
+    else:
+        sums = sparse.hstack([sparse.identity(tables.cells, format="csc")[~tables.pinned]] * columns)
+        equal, equal_side = sparse.vstack((equal, sums)), np.concatenate((equal_side, np.ones(sums.shape[0])))
+    return Polyhedron(
+        columns=columns,
+        equal=sparse.csc_matrix(equal),
+        equal_side=equal_side,
+        unequal=sparse.vstack((each, bounds), format="csr"),
+        unequal_side=np.concatenate((np.tile(differences.slack, columns), bounds_side)),
+        bonds=columns * len(differences),
+    )

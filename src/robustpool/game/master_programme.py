@@ -1,0 +1,156 @@
+"""The master programme of cutting planes: the best table against the structures seen so far, near the best table so far.
+
+    minimise  t + rho/2 |f - centre|^2   subject to   scale_k loss_k(f) - offset_k <= t  for each cut k, f in the tables.
+
+The loss of a structure is linear once the convex part is lifted out: with u_x >= |f_x|^2 (square loss) or s_x,omega >=
+-log f_x(omega) (log loss), every structure is one *linear* row in (f, u, t), and only one small cone a cell is left,
+however many structures there are (docs/derivations/cutting-planes). The multipliers of the rows, normalised, are a
+mixture of structures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..conic import solve_cones
+from .response import dual_bound
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..conic import ConeSolution
+    from ..typing import Floats
+    from .feasible import FeasibleTables, Polyhedron
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Structures as the master sees them: their support points by cell, and payoff = scale * loss - offset."""
+
+    cell: NDArray[np.int32]  # (cuts, points)
+    mass: Floats  # (cuts, points, states); 0 where a structure has fewer points
+    scale: Floats  # (cuts,)
+    offset: Floats  # (cuts,)
+
+    def __len__(self) -> int:
+        """The number of cuts."""
+        return len(self.scale)
+
+    def payoffs(self, losses: Floats) -> Floats:
+        """The payoff of each cut under the losses (cells, states) of a table; an impossible state costs nothing."""
+        costs = np.where(self.mass > 0, self.mass * np.where(self.mass > 0, losses[self.cell], 0.0), 0.0)
+        return self.scale * costs.sum(axis=(1, 2)) - self.offset
+
+    def masses(self, weights: Floats, cells: int) -> Floats:
+        """M(x, omega) of a mixture of the cuts, shape (cells, states)."""
+        shares = (weights * self.scale)[:, None, None] * self.mass
+        flat = self.cell.ravel()
+        columns = [
+            np.bincount(flat, weights=shares[:, :, k].ravel(), minlength=cells) for k in range(self.mass.shape[2])
+        ]
+        return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """A second objective, 1/2 y' quadratic y + linear . y, among the points y whose payoffs are at most ``level``."""
+
+    quadratic: Any  # sparse, (points, points), positive semidefinite
+    linear: Floats
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A table, the mixture of the cuts that holds it up, and how the cone solver ended."""
+
+    table: Floats
+    weights: Floats  # (cuts,), summing to 1
+    stumbled: bool
+    least: float = -math.inf  # a lower bound on what any table pays against the mixture, if that was cheap to find
+
+
+class MasterProgramme:
+    """The master for one set of tables, under a loss that can be lifted into cones."""
+
+    def __init__(self, tables: FeasibleTables) -> None:
+        from scipy import sparse
+
+        lift = tables.loss.lift(tables.cells, tables.states)
+        assert lift is not None
+        self.tables, self.lift, self.polyhedron = tables, lift, tables.polyhedron
+        self.points = self.polyhedron.equal.shape[1]
+        self.width = self.points + lift.variables + 1  # f, then the lifted variables, then t
+        self.lifted = sparse.hstack((lift.matrix, sparse.csc_matrix((len(lift.side), 1))))
+
+    def __call__(self, cuts: Cuts, centre: Floats, rho: float, aim: Aim | None = None) -> Proposal:
+        """The master's table and mixture; the centre itself if the cone solver fails.
+
+        With an aim, the table that meets it best instead, with payoffs of the cuts up to its level.
+        """
+        from scipy import sparse
+
+        touched = np.unique(cuts.cell[cuts.mass.any(axis=2)])
+        if aim is None and len(touched) < self.tables.cells and len(self.tables.layout.differences) == 0:
+            part = MasterProgramme(self.tables.of_cells(touched))  # nothing moves the other cells away from the centre
+            cell = np.minimum(np.searchsorted(touched, cuts.cell), len(touched) - 1)
+            proposal = part(replace(cuts, cell=cell), centre[touched], rho)
+            table = centre.copy()
+            table[touched] = proposal.table
+            return replace(proposal, table=table)
+        rows, sides = self._rows(cuts)
+        blank = self.width - self.points
+        level = [] if aim is None else [aim.level]  # t <= level
+        limit = sparse.csc_matrix(([1.0], ([0], [self.width - 1])), shape=(1, self.width))[: len(level)]
+        below = sparse.vstack((rows, limit, self.lifted), format="csc")
+        below_side = np.concatenate((sides, level, self.lift.side))
+        below_cones = [("nonnegative", len(cuts) + len(level)), *self.lift.cones]
+        if aim is None:
+            quadratic: Any = sparse.diags(np.append(np.full(self.points, rho), np.zeros(blank)), format="csc")
+            linear = np.concatenate((-rho * self.polyhedron.flat(centre), np.zeros(blank - 1), [1.0]))
+        else:
+            quadratic = sparse.triu(sparse.block_diag((aim.quadratic, sparse.csc_matrix((blank, blank)))), format="csc")
+            linear = np.append(aim.linear, np.zeros(blank))
+
+        def weights(solution: ConeSolution) -> Floats:
+            return np.maximum(solution.z[-len(below_side) :][: len(cuts)], 0.0)
+
+        def accept(solution: ConeSolution) -> bool:
+            total = weights(solution).sum()
+            mixture = bool(np.isfinite(total)) and 0.5 < total < 2.0
+            return bool(np.isfinite(solution.x).all()) and (mixture or (aim is not None and solution.solved))
+
+        def under(part: Polyhedron) -> ConeSolution:
+            fixed = sparse.hstack((part.matrix, sparse.csc_matrix((len(part.side), blank))))
+            matrix, side = sparse.vstack((fixed, below), format="csc"), np.concatenate((part.side, below_side))
+            return solve_cones(quadratic, linear, matrix, side, [*part.cones, *below_cones], accept=accept)
+
+        solution, bonds = self.polyhedron.lazily(under, centre)
+        if not solution.accepted:
+            return Proposal(centre, np.full(len(cuts), 1 / len(cuts)), stumbled=True)
+        table = self.tables.feasible(self.polyhedron.table(solution.x[: self.points]))
+        total = max(weights(solution).sum(), 1e-300)
+        mixture, least = weights(solution) / total, -math.inf
+        if len(bonds):  # the multipliers spare a programme for the best response
+            multipliers = self.polyhedron.multipliers(solution.z, bonds) / total
+            masses = cuts.masses(mixture, self.tables.cells)
+            least = dual_bound(self.tables, masses, multipliers) - float(mixture @ cuts.offset)
+        return Proposal(table, mixture, solution.stumbled, least)
+
+    def _rows(self, cuts: Cuts) -> tuple[Any, Floats]:
+        """scale * loss(f, lifted) - t <= offset, one row a cut."""
+        from scipy import sparse
+
+        row = np.repeat(np.arange(len(cuts)), cuts.cell.shape[1])
+        cell = cuts.cell.ravel()
+        mass = (cuts.scale[:, None, None] * cuts.mass).reshape(len(cell), -1)
+        blocks, constant = self.lift.row(mass)
+        rows = np.concatenate((np.arange(len(cuts)), *(row for _ in blocks)))
+        columns = np.concatenate((np.full(len(cuts), self.width - 1), *(first + cell for first, _ in blocks)))
+        values = np.concatenate((-np.ones(len(cuts)), *(values for _, values in blocks)))
+        matrix = sparse.csc_matrix((values, (rows, columns)), shape=(len(cuts), self.width))
+        return matrix, cuts.offset - np.bincount(row, weights=constant, minlength=len(cuts))

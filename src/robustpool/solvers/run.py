@@ -1,0 +1,184 @@
+"""A run of a solver: it keeps the trace, saves checkpoints, knows when to stop, and says what was reached."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import __version__
+from ..designs.records import Guarantee, Settings, TracePoint
+from ..errors import UnsupportedError
+from ..files import check_writable
+from ..game.convex_programme import user_cones
+from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
+from .multigrid import with_head_start
+from .solution import Solution, Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ..aggregators.restrictions import Restriction
+    from ..families.nature import Family, Nature
+    from ..typing import FilePath
+    from .solver import Solver, State
+
+CHECKPOINT_SECONDS = 20.0
+TRACE_DENSITY = 1000
+"""The trace keeps every round up to this one, then about this many for each doubling."""
+
+
+@dataclass
+class Run:
+    """One game and the solver that plays it; ``began`` is when its set-up began."""
+
+    family: Family
+    nature: Nature
+    solver: Solver
+    paradigm: str
+    kind: str
+    restrictions: Sequence[Restriction]
+    began: float
+    trace: list[TracePoint] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Describe the run."""
+        theory, solver = self.solver.epsilon is not None, self.solver
+        self.settings = Settings(
+            method=solver.method,
+            mode="theory" if theory else "practical",
+            loss=self.nature.tables.loss.name,
+            paradigm=self.paradigm,
+            report=self.nature.report,
+            nature=self.kind,
+            canonical=solver.canonical,
+            canonical_applied=False,
+            restrictions=tuple(repr(restriction) for restriction in self.restrictions),
+            tolerance=None if theory else solver.tolerance,
+            epsilon=solver.epsilon,
+            rounds=solver.last_round(self.nature),
+            arithmetic=self.nature.responder.arithmetic,
+            version=__version__,
+        )
+
+    def states(self, start: Any = None) -> Iterator[State]:
+        """Round after round until there is a reason to stop."""
+        if start is None:
+            self.nature = with_head_start(self.nature)
+        for state in self.solver.iterate(self.nature, start):
+            self._check_finite(state)
+            yield state
+            if self._reason(state) is not None:
+                return
+
+    def solve(
+        self, progress: Callable[[Any, int], None] | None, checkpoint: FilePath | None, *, resume: bool
+    ) -> Solution:
+        """All rounds, from a checkpoint on if ``resume``; Ctrl-C ends them as well."""
+        state: Any = None
+        problem = "" if checkpoint is None else self._problem()
+        if resume and checkpoint is not None:
+            state, self.trace = load_checkpoint(checkpoint, self.solver.state, problem)
+            self.began -= self.trace[-1].seconds if self.trace else 0.0
+            if (stopped := self._reason(state)) is not None:
+                return self._solution(state, stopped)
+        elif checkpoint is not None:
+            check_writable(checkpoint)  # say so now, not after hours
+        saved = time.perf_counter()
+        stopped = None
+        try:
+            for state in self.states(state):  # noqa: B020
+                now = time.perf_counter()
+                self._record(state, now - self.began)
+                if progress is not None:
+                    progress(state, self.settings.rounds)
+                stopped = self._reason(state)
+                if checkpoint is not None and (stopped is not None or now - saved > CHECKPOINT_SECONDS):
+                    save_checkpoint(checkpoint, state, self.trace, problem)
+                    saved = now
+        except KeyboardInterrupt:
+            if state is None:
+                raise
+            stopped = Stopped.INTERRUPTED
+            if not self.trace or self.trace[-1].round != state.round:
+                self._record(state, time.perf_counter() - self.began)
+            if checkpoint is not None:
+                save_checkpoint(checkpoint, state, self.trace, problem)
+        assert stopped is not None
+        return self._solution(state, stopped)
+
+    def _check_finite(self, state: State) -> None:
+        """By the third round some table has a finite payoff if any has."""
+        if state.round >= 3 and not math.isfinite(state.upper):
+            raise UnsupportedError(
+                f"no aggregator has a finite {self.paradigm} payoff under the {self.settings.loss} loss: the "
+                "restrictions, or structures without omniscient loss, force forecasts that other structures punish without bound."
+            )
+
+    def _reason(self, state: State) -> Stopped | None:
+        practical = self.solver.epsilon is None
+        if practical and state.upper - state.lower <= self.solver.tolerance * self._share:
+            return Stopped.GAP
+        if state.round >= self.settings.rounds:
+            return Stopped.ROUNDS if practical else Stopped.THEORY
+        return None
+
+    @property
+    def _share(self) -> float:
+        """How much of the tolerance is the solver's; half is left for a canonical table, or for what a last search finds."""
+        return 0.5 if self.solver.canonical or self.kind == "continuous" else 1.0
+
+    def _record(self, state: State, seconds: float) -> None:
+        """Add a round to the trace; the latest round is always its last entry."""
+        if len(self.trace) > 1 and self.trace[-1].round % max(1, self.trace[-1].round // TRACE_DENSITY):
+            self.trace.pop()
+        self.trace.append(TracePoint(state.round, state.lower, state.upper, seconds))
+
+    def _problem(self) -> str:
+        """A hash of what a state belongs to.
+
+        A few losses tell one custom loss from another of the same name; the cones of its constraints, one family of tables.
+        """
+        keys = ("method", "mode", "loss", "paradigm", "nature", "restrictions", "epsilon", "version")
+        tables = self.nature.tables
+        forecasts = np.stack([np.roll(np.arange(1.0, tables.states + 1), k) for k in range(tables.states)])
+        losses = tables.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
+        own = [user_cones(tables)] if tables.layout.constraints else []
+        return problem_hash(self.family.fingerprint(), {key: getattr(self.settings, key) for key in keys}, losses, *own)
+
+    def _solution(self, state: Any, stopped: Stopped) -> Solution:
+        """The best table and the best mixture so far, with their bounds computed anew."""
+        outcome = self.solver.outcome(self.nature, state)
+        table, tolerance = outcome.table, self.solver.tolerance if self.solver.epsilon is None else 0.0
+        if self.solver.canonical and stopped is Stopped.GAP:
+            slack = tolerance / 2  # the other half was for the solver
+            chosen = self.nature.canonical(outcome.labels, state.upper, slack, self.solver.canonical)
+            self.settings = replace(self.settings, canonical_applied=chosen is not None)
+            table = table if chosen is None else chosen
+        table, upper = self.nature.settled(table, outcome.labels, 0.1 * tolerance)
+        if stopped is Stopped.GAP and upper - outcome.lower > tolerance * (1 + 1e-9) + 1e-12:
+            stopped = Stopped.SEARCH  # nature on the continuum is a search, and the last one may find more
+        return Solution(
+            family=self.family,
+            aggregator=self.nature.aggregator(table),
+            mixture=outcome.mixture,
+            lower=outcome.lower,
+            upper=float(upper),
+            rounds=state.round,
+            seconds=self.trace[-1].seconds,
+            stopped=stopped,
+            trace=tuple(self.trace),
+            settings=self.settings,
+            searched=not self.nature.exact,
+            guarantee=_guarantee(self.settings) if stopped is Stopped.THEORY else None,
+        )
+
+
+def _guarantee(settings: Settings) -> Guarantee:
+    """What the theorem promises after all of its rounds."""
+    epsilon = settings.epsilon or 0.0
+    says = f"upper is at most {epsilon} above the value of the game"
+    return Guarantee(source="[Guo2024, Theorem 4.2]", epsilon=epsilon, rounds=settings.rounds, says=says)

@@ -1,0 +1,80 @@
+"""What a solver is: its settings, and a generator of states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from .. import checks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..aggregators.restrictions import Restriction
+    from ..families.nature import Family, Mixture, Nature
+    from ..losses.loss import Loss
+    from ..typing import Floats
+
+
+class State(Protocol):
+    """What every state of a solver has; it is a frozen record that is never changed."""
+
+    @property
+    def round(self) -> int:
+        """How many rounds were played."""
+        ...
+
+    @property
+    def lower(self) -> float:
+        """The best lower bound on the value of the game so far."""
+        ...
+
+    @property
+    def upper(self) -> float:
+        """The best upper bound so far."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The best table and the best mixture of a state; ``labels`` are structures worth a last look."""
+
+    table: Floats
+    labels: Floats
+    mixture: Mixture
+    lower: float  # the least payoff of any table against the mixture, computed anew
+
+
+class Solver(ABC):
+    """A way to solve the game: a frozen record of its settings."""
+
+    method: ClassVar[str]
+    state: ClassVar[type[Any]]  # what ``iterate`` yields, for checkpoints
+    tolerance: float  # the gap to reach
+    rounds: int  # the round limit
+    epsilon: float | None = None  # in theory mode
+    canonical: str | None = None  # which of the best tables to return
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, least=0))
+        checks.whole("rounds", self.rounds, least=1)
+
+    def nature(
+        self, family: Family, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str
+    ) -> Nature:
+        """Nature in the form that this solver plays against."""
+        return family.nature(loss, paradigm, restrictions, kind)
+
+    def last_round(self, nature: Any) -> int:  # noqa: ARG002
+        """The round limit in a game."""
+        return self.rounds
+
+    @abstractmethod
+    def iterate(self, nature: Any, state: Any = None) -> Iterator[Any]:
+        """Round after round, without end; from ``state`` on if it is given."""
+
+    @abstractmethod
+    def outcome(self, nature: Any, state: Any) -> Outcome:
+        """What a state comes to."""

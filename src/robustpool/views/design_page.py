@@ -1,0 +1,309 @@
+"""The page of a design: what it can cost and how sure that is, what it says, what nature plays, how it was made."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from itertools import combinations_with_replacement, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..aggregators.grid import GridAggregator
+from ..aggregators.table import TableAggregator
+from ..aggregators.worst_cases import KnownWorstCase
+from ..designs.design import agents_of
+from ..designs.design_file import design_to_json
+from ..designs.records import FiniteRecord, IndependentMixture, OtherRecord
+from ..errors import UnsupportedError
+from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.worst_case import tabulated, worst_case
+from ..html import words
+from ..plots.convergence import draw_convergence
+from ..plots.heatmaps import draw_aggregator
+from ..plots.style import new_figure, png
+from ..wording import at_most, counted, outward
+from .calculator import DIGITS, calculator
+from .lookup import MOST_PROFILES, lookup
+from .page import Page, Picture, Section, Table, write_page
+
+if TYPE_CHECKING:
+    from ..designs.design import Design
+    from ..typing import FilePath, Floats
+
+MOST_ROWS = 200
+MOST_STRUCTURES = 12
+LEAST_WEIGHT = 1e-3
+PERCENTS = np.arange(101) / 100
+THIS = "this design"
+PAYOFFS = {"additive": "regret", "absolute": "expected loss", "ratio": "loss relative to the omniscient loss"}
+
+
+def design_page(design: Design, *, file: str = "design.json", found: float | None = None) -> Page:
+    """All that there is to say about a design; ``file`` is the name under which the reader has it.
+
+    ``found`` is the worst regret that a search found over any reports, for the calculator of two independent agents.
+    """
+    family, table = design.family, design.aggregator
+    if isinstance(family, OtherRecord):
+        raise UnsupportedError(
+            f"a report is for finite families and independent agents; {design.name} is for {design.made_for}."
+        )
+    return Page(
+        title=_title(design),
+        lead=_lead(design),
+        sections=(
+            _cost(design, file),
+            _forecasts(design),
+            *_convergence(design),
+            _nature(design),
+        ),
+        settings=_settings(design),
+        calculator=_calculator(design, family.prior_range, found)
+        if isinstance(family, ConditionallyIndependent) and family.agents == 2
+        else None,
+        lookup=lookup(table, family)
+        if isinstance(family, FiniteRecord) and isinstance(table, TableAggregator)
+        else None,
+    )
+
+
+def write_design(design: Design, file: str, path: FilePath) -> None:
+    """Write the page about a design, whole or not at all; for the calculator, search any reports for its worst case."""
+    family, found = design.family, None
+    if isinstance(family, ConditionallyIndependent) and family.agents == 2 and not design.off_grid:
+        found = worst_case(design, ConditionallyIndependent(2, None, None, family.prior_range)).regret
+    write_page(design_page(design, file=file, found=found), path)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def _title(design: Design) -> str:
+    family = design.family
+    if isinstance(family, FiniteRecord):
+        return f"A robust aggregator for {counted(family.structures, 'information structure')}"
+    return f"A robust aggregator for {counted(agents_of(design) or 0, 'independent forecaster')}"
+
+
+def _say(block: str, design: Design, **values: object) -> str:
+    """What ``design.txt`` says about one thing."""
+    return words("design.txt", block, it=design, payoff=_payoff(design), nobody=_nobody(design), **values)
+
+
+def _payoff(design: Design) -> str:
+    return PAYOFFS.get(design.settings.paradigm, "payoff")
+
+
+def _sure(design: Design) -> str:
+    """How the upper bound is known, in the file's own word."""
+    if design.bounds.proved:
+        return "proved"
+    return "found by search, not proved" if design.bounds.searched else "measured in floating point, not proved"
+
+
+def _lead(design: Design) -> str:
+    on_a_grid = not isinstance(design.family, FiniteRecord) and design.settings.nature != "continuous"
+    lower = outward(design.lower, "ROUND_FLOOR", DIGITS)
+    return _say("lead", design, upper=_upper(design, DIGITS), lower=lower, on_a_grid=on_a_grid)
+
+
+def _upper(design: Design, digits: int) -> str:
+    """The upper bound, rounded up; what was only found is a lower bound on the worst case, and rounded down."""
+    return outward(design.upper, "ROUND_FLOOR" if design.bounds.searched else "ROUND_CEILING", digits)
+
+
+def _nobody(design: Design) -> str:
+    """Whom the lower bound speaks of: against continuous nature the tables with these knots, else any aggregator."""
+    like = " under the same restrictions" if design.settings.restrictions else ""
+    if isinstance(design.aggregator, GridAggregator) and design.settings.nature == "continuous":
+        return f"no table with knots in steps of 1/{design.aggregator.resolution}{like}"
+    return f"no aggregator{like}"
+
+
+# --- the sections -----------------------------------------------------------------------------------------------------
+
+
+def _cost(design: Design, file: str) -> Section:
+    least = f"{_nobody(design)} can be sure of less than"
+    rows = (
+        (least, outward(design.lower, "ROUND_FLOOR", 9), "measured in floating point, not proved"),
+        ("this one's worst case", _upper(design, 9), _sure(design)),
+        ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
+    )
+    title = f"Bounds on the worst {_payoff(design)}"
+    table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
+    return Section("What it can cost", _say("cost", design), (table,), _commands(design, file))
+
+
+def _commands(design: Design, file: str) -> tuple[str, ...]:
+    finite, file = isinstance(design.family, FiniteRecord), shlex.quote(file)
+    use = f"Use it: `robustpool aggregate {_example(design)} --rule {file}`."
+    search = () if finite else (f"Look for a structure with a worse regret: `robustpool worst-case {file}`.",)
+    if not design.certifiable:
+        why = "Its bounds cannot be proved yet: only regrets under the square loss can, of tables for two agents and a range of priors."
+        return (use, *search, why)
+    if finite:
+        prove = (
+            f"Prove its bounds: `robustpool certify {file} --family FAMILY.json`, with the family that it was made for."
+        )
+    else:
+        prove = f"Prove its bounds: `robustpool certify {file} --out certificate.json`, and then `robustpool verify certificate.json`."
+    return (use, *search, prove)
+
+
+def _example(design: Design) -> str:
+    """Reports that the design takes, as on the command line."""
+    aggregator = design.aggregator
+    if isinstance(aggregator, GridAggregator):
+        return " ".join(["0.7", "0.6", "0.8"][k % 3] for k in range(aggregator.agents))
+    return " ".join(",".join(f"{x:.12g}" for x in agent) for agent in aggregator.reports[0])
+
+
+def _forecasts(design: Design) -> Section:
+    aggregator, family = design.aggregator, design.family
+    parts: tuple[Picture | Table, ...]
+    if isinstance(aggregator, TableAggregator) and isinstance(family, FiniteRecord):
+        parts = (_listed(design, aggregator, family),)
+    else:
+        assert isinstance(aggregator, GridAggregator)
+        pictures = {1: (), 2: (_heatmap,)}.get(aggregator.agents, (_slices,))
+        parts = tuple(draw(design, aggregator) for draw in pictures)
+        parts += () if aggregator.agents == 2 else (_grid_table(design, aggregator),)
+    return Section("What it says", _say("forecasts", design), parts)
+
+
+def _heatmap(design: Design, aggregator: GridAggregator) -> Picture:
+    values = tabulated(aggregator, PERCENTS)
+    figure, axes = new_figure(width=4.6, height=3.8)
+    draw_aggregator(values, axes[0, 0])
+    lower, higher = np.minimum.outer(PERCENTS, PERCENTS), np.maximum.outer(PERCENTS, PERCENTS)
+    beyond = float(((values < lower - 1e-9) | (values > higher + 1e-9)).mean())
+    alt, meaning = _say("heatmap", design, beyond=f"{beyond:.0%}").split("\n\n")
+    return Picture("forecasts", "The forecast for every pair of reports", png(figure), alt, meaning)
+
+
+def _slices(design: Design, aggregator: GridAggregator) -> Picture:
+    """The forecast over two reports, with all others at some values."""
+    N, rest = aggregator.resolution, aggregator.agents - 2
+    fixed, others = sorted({N // 4, N // 2, N - N // 4}), "third report" if rest == 1 else "other reports"
+    figure, axes = new_figure(columns=len(fixed), width=3.2, height=2.9)
+    for k, ax in zip(fixed, axes[0], strict=True):
+        draw_aggregator(aggregator.values.reshape(N + 1, N + 1, -1)[:, :, _alike(k, N, rest)], ax, bar=k == fixed[-1])
+        ax.set_title(f"{others} {k / N:g}")
+    alt, meaning = _say("slices", design, panels=len(fixed), others=others).split("\n\n")
+    return Picture(
+        "slices", f"The forecast over two reports, for some values of the {others}", png(figure), alt, meaning
+    )
+
+
+def _alike(k: int, N: int, count: int) -> int:
+    """Where ``count`` reports that are all k/N stand among their (N + 1)^count profiles."""
+    return sum(k * (N + 1) ** place for place in range(count))
+
+
+def _grid_table(design: Design, aggregator: GridAggregator) -> Table:
+    N, agents, values = aggregator.resolution, aggregator.agents, aggregator.values
+    symmetric = all(np.abs(values - np.swapaxes(values, 0, k)).max() < 1e-9 for k in range(agents))
+    every = combinations_with_replacement(range(N + 1), agents) if symmetric else product(range(N + 1), repeat=agents)
+    profiles = [index for index in every if not {0, N} <= set(index)]  # a 0 and a 1 never come together
+    rows = tuple((*(f"{k / N:.4g}" for k in index), f"{values[index]:.6f}") for index in profiles[:MOST_ROWS])
+    columns = (*(f"report {k + 1}" if agents > 1 else "report" for k in range(agents)), "forecast")
+    note = _cut(design, len(profiles), symmetric=symmetric and agents > 1)
+    return Table("Forecasts on the grid", columns, rows, note)
+
+
+def _listed(design: Design, aggregator: TableAggregator, family: FiniteRecord) -> Table:
+    several = aggregator.forecasts.ndim == 2
+    heads = tuple(f"Pr[{state}]" for state in (family.states if several else family.states[1:]))
+    forecasts = aggregator.forecasts.reshape(len(aggregator.forecasts), -1)
+    rows = tuple(
+        (*(_report(agent) for agent in profile), *(f"{value:.6f}" for value in forecast))
+        for profile, forecast in zip(aggregator.reports[:MOST_ROWS], forecasts[:MOST_ROWS], strict=True)
+    )
+    columns = (*(f"{name} says" for name in family.agents), *heads)
+    count = len(aggregator.reports)
+    return Table("Forecasts by reports", columns, rows, _cut(design, count, looked_up=count <= MOST_PROFILES))
+
+
+def _report(agent: Floats) -> str:
+    return ", ".join(f"{x:.6g}" for x in agent.round(9) + 0.0)
+
+
+def _cut(design: Design, count: int, *, symmetric: bool = False, looked_up: bool = False) -> str:
+    values = {"count": count, "most": MOST_ROWS, "symmetric": symmetric, "looked_up": looked_up}
+    return _say("forecasts_note", design, **values)
+
+
+def _convergence(design: Design) -> tuple[Section, ...]:
+    if len(design.trace) < 2:
+        return ()
+    figure, axes = new_figure(width=5.6, height=3.3)
+    draw_convergence({design.settings.method: design.trace}, axes[0, 0])
+    text, alt, meaning = _say("convergence", design, gap=at_most(design.bounds.gap)).split("\n\n")
+    picture = Picture("convergence", "Lower and upper bound, round by round", png(figure), alt, meaning)
+    return (Section("How the bounds met", text, (picture,)),)
+
+
+def _nature(design: Design) -> Section:
+    mixture, weights = design.mixture, design.mixture.weight
+    heavy = [t for t in np.argsort(-weights, kind="stable")[:MOST_STRUCTURES] if weights[t] >= LEAST_WEIGHT]
+    exchanged: tuple[str, ...] = ()
+    if isinstance(mixture, IndependentMixture):
+        exchanged = mixture.exchanged
+        columns = ("weight", "prior", *(f"agent {k + 1} says" for k in range(mixture.reports.shape[1])))
+        rows = tuple(
+            (f"{weights[t]:.4f}", f"{mixture.prior[t]:.6f}", *(_either(pair) for pair in mixture.reports[t].tolist()))
+            for t in heavy
+        )
+    else:
+        columns, names = ("structure", "weight"), mixture.name
+        rows = tuple((names[t] if names else f"number {mixture.structure[t]}", f"{weights[t]:.4f}") for t in heavy)
+    counts = {"shown": len(heavy), "all": len(weights), "share": f"{weights[heavy].sum():.0%}"}
+    note = _say("nature_note", design, exchanged=exchanged, **counts)
+    table = Table("The heaviest structures of nature's mixture", columns, rows, note)
+    return Section("What nature plays", _say("nature", design), (table,))
+
+
+def _either(pair: list[float]) -> str:
+    low, high = (f"{round(x, 6):.4g}" for x in pair)
+    return f"always {low}" if low == high else f"{low} or {high}"
+
+
+def _settings(design: Design) -> dict[str, str]:
+    data = design_to_json(design)
+    settings = {key.replace("_", " "): _shown(value) for key, value in data["settings"].items() if key != "version"}
+    family = {
+        f"family: {key.replace('_', ' ')}": "any" if value is None else _shown(value)
+        for key, value in data["family"].items()
+    }
+    versions = {f"version of {name}": _shown(value) for name, value in data["versions"].items()}
+    run = {
+        "stopped because": data["stopped"]["sentence"],
+        "rounds played": f"{data['rounds']:,}",
+        "seconds": f"{data['seconds']:.2f}",
+    }
+    return {**family, **settings, **run, **versions, "file format": data["format"], "hash": data["hash"]}
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_shown(item) for item in value) or "none"
+    return json.dumps(value) if isinstance(value, dict) else str(value)
+
+
+# --- the calculator ---------------------------------------------------------------------------------------------------
+
+
+def _calculator(design: Design, prior_range: tuple[float, float], found: float | None) -> dict[str, Any]:
+    return calculator(
+        {THIS: design},
+        THIS,
+        bounds={THIS: KnownWorstCase(found=design.upper if design.off_grid else found)},
+        prior_range=prior_range,
+        note=_say("calculator", design),
+    )

@@ -1,0 +1,172 @@
+"""An explanation as plain data, and as lines for people with a plot in plain text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..wording import percent, shown
+from .terminal import table, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..explanation.records import Explanation, Saying
+
+ROWS = 11
+"""Lines of the plot between its axes: one for each tenth."""
+
+BRAILLE = 0x2800
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""The bits of a braille character, four dots high and two wide, which stands for eight dots of the curve."""
+
+
+def as_data(why: Explanation) -> dict[str, Any]:
+    """The explanation as a JSON object."""
+    known = why.prior_range
+    return {
+        "reports": why.reports,
+        "rules": [asdict(said) for said in why.rules],
+        "posterior": [{"prior": prior, "posterior": posterior} for prior, posterior in why.posterior],
+        "agrees_at": why.agrees_at,
+        "even_at": why.even_at,
+        "prior_range": None if known is None else asdict(known),
+        "span": None if why.span is None else asdict(why.span),
+        "sentences": {
+            "answer": list(why.answer),
+            "rules": list(why.on_rules),
+            "base_rate": list(why.on_base_rate),
+            "range": list(why.on_range),
+            "closing": list(why.closing),
+        },
+    }
+
+
+def as_lines(why: Explanation, width: int, *, braille: bool) -> list[str]:
+    """The explanation as lines, at most ``width`` wide but for commands and long names, which stay in one piece."""
+    lines = [" ".join(why.answer), "", "What the rules say", *_rules(why.rules, width), *why.on_rules]
+    lines += ["", "What somebody would say who knows the base rate"]
+    if why.base_rate_matters:
+        lines += [*_posteriors(why.posterior, width), "", *plot(why, width, braille=braille), ""]
+    lines += why.on_base_rate
+    if why.prior_range is not None:
+        lines += ["", "What it would change to know the base rate", *why.on_range]
+        if why.prior_range.command is not None:
+            lines.append(f"    {why.prior_range.command}")
+    lines += ["", "In words to repeat", " ".join(why.closing)]
+    return wrapped(lines, width)
+
+
+def takes_braille() -> bool:
+    """Whether standard output is a terminal that shows braille; into a pipe or a file goes ASCII."""
+    try:
+        chr(BRAILLE).encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+# -------------------------------------------------------------------------------------------------------------- tables
+
+
+def _rules(rules: tuple[Saying, ...], width: int) -> list[str]:
+    """A line for each rule, the chosen one with an arrow; short of width, signs for words."""
+    on_record = any(said.regret is not None for said in rules)
+    for short in (False, True):
+        heads = ("   rule", "says", "regret") if short else ("   rule", "forecast", "worst-case regret")
+        rows = [
+            (f" {'>' if said.chosen else ' '} {said.name}", shown(said.forecast), said.cost(short=short))
+            for said in rules
+        ]
+        columns = 3 if on_record else 2
+        lines = table(heads[:columns], [row[:columns] for row in rows], gap=1 if short else 2)
+        if max(map(len, lines)) <= width:
+            break
+    return [*lines, "   (<= is proved, >= is found)"] if on_record and short else lines
+
+
+def _posteriors(posterior: tuple[tuple[float, float], ...], width: int) -> list[str]:
+    """Two lines with base rates and posteriors, or as many pairs of lines as the width needs."""
+    cells = [(percent(prior), shown(value)) for prior, value in posterior]
+    wide = max(len(text) for cell in cells for text in cell) + 2
+    at_once = max(1, (width - 11) // wide)
+    lines = []
+    for first in range(0, len(cells), at_once):
+        part = cells[first : first + at_once]
+        lines += [
+            f"   {name:9}" + "".join(f"{cell[k]:>{wide}}" for cell in part)[1:]
+            for k, name in enumerate(("base rate", "posterior"))
+        ]
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------------------------- plot
+
+
+def plot(why: Explanation, width: int, *, braille: bool) -> list[str]:
+    """The posterior against the base rate, with the forecast as a horizontal line, in lines of at most ``width``."""
+    assert isinstance(why.forecast, float)  # a base rate is about one number
+    forecast, known = shown(why.forecast), why.prior_range
+    gutter = 3 + len(forecast)
+    columns = min(width, 80) - gutter - 1
+    across, down = (2, 4) if braille else (1, 1)
+    curve = _curve(why.posterior_at, columns * across, ROWS * down)
+    level = _row(why.forecast, ROWS * down)
+    labels = {0: "1.0", ROWS // 2: "0.5", ROWS - 1: "0.0", level // down: forecast}
+    draw = _braille if braille else _ascii
+    lines = [f"{labels.get(row, ''):>{gutter}}|{draw(curve, level, row, columns)}".rstrip() for row in range(ROWS)]
+    axis = _axis(columns, *((0.0, 0.0) if known is None else (known.low, known.high)))
+    below = [axis, _base_rates(columns), f"{'base rate':^{columns}}"]
+    corners = ("+", " ", " ")
+    return ["   posterior", *lines, *(f"{' ' * gutter}{a}{b}".rstrip() for a, b in zip(corners, below, strict=True))]
+
+
+def _curve(posterior: Callable[[float], float], columns: int, rows: int) -> list[range]:
+    """The rows that the falling curve takes in each column, joined to the next so that no gap stays."""
+    at = [_row(posterior((column + 0.5) / columns), rows) for column in range(columns)]
+    return [range(row, max(row + 1, after)) for row, after in pairwise([*at, at[-1]])]
+
+
+def _row(value: float, rows: int) -> int:
+    """The row of a probability; 0 is the top."""
+    return round((1 - value) * (rows - 1))
+
+
+def _ascii(curve: list[range], level: int, row: int, columns: int) -> str:
+    return "".join("*" if row in curve[c] else "-" if row == level else " " for c in range(columns))
+
+
+def _braille(curve: list[range], level: int, row: int, columns: int) -> str:
+    """One line of characters with eight dots each; the forecast is every other dot."""
+    cells = []
+    for column in range(columns):
+        bits = 0
+        for down, pair in enumerate(DOTS):
+            dots = 4 * row + down
+            for across, bit in enumerate(pair):
+                on_level = dots == level and across == 0
+                bits |= bit if on_level or dots in curve[2 * column + across] else 0
+        cells.append(chr(BRAILLE + bits) if bits else " ")
+    return "".join(cells)
+
+
+def _axis(columns: int, low: float, high: float) -> str:
+    """The lower axis, on which what is known of the base rate is marked; 0 to 0: nothing is."""
+    if high == 0:
+        return "-" * columns
+    first = min(int(low * columns), columns - 1)
+    last = max(round(high * columns), first + 1)
+    return "-" * first + "=" * (last - first) + "-" * (columns - last)
+
+
+def _base_rates(columns: int) -> str:
+    """The numbers below the axis."""
+    text = " " * columns
+    for k in range(5):
+        label = f"{25 * k} %"
+        start = min(max(round(columns * k / 4) - len(label) // 2, 0), columns - len(label))
+        text = text[:start] + label + text[start + len(label) :]
+    return text

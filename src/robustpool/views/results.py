@@ -1,0 +1,187 @@
+"""Results as plain data (one JSON object) and as lines for people: rules, worst cases, certificates, verdicts, curves, plans."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ..aggregators.rules import RULES
+from ..aggregators.table import TableAggregator
+from ..aggregators.worst_cases import worst_case_on_record
+from ..structures.binary_structure import BinaryStructure
+from ..verification.claims import NOUNS
+from ..wording import between, counted, outward
+from .terminal import facts, table
+
+if TYPE_CHECKING:
+    from ..aggregators.rules import Definition
+    from ..aggregators.worst_cases import KnownWorstCase
+    from ..certificates.certificate import Certificate
+    from ..families.worst_case import WorstCase
+    from ..solvers.solution import Solution
+    from ..theory.planning import Plan
+    from ..verification.verify import Verification
+
+    View = tuple[dict[str, Any], list[str]]
+
+LEGEND = (
+    "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",
+    "Parameters are set as in extremized-odds:d=1.5. The regret is the worst for two conditionally independent agents, as",
+    "defaults stand. `robustpool certify RULE` proves it again, `robustpool worst-case RULE` repeats the search.",
+)
+
+
+def rules() -> View:
+    """The rules by name, with what is on record of their worst cases."""
+    known = {name: worst_case_on_record(name) for name in RULES}
+    data = {"rules": [_rule_data(name, rule, known[name]) for name, rule in RULES.items()]}
+    lines = [line for name, rule in RULES.items() for line in _rule_lines(name, rule, known[name])]
+    return data, [*lines, "", *LEGEND]
+
+
+def _rule_data(name: str, rule: Definition, worst: KnownWorstCase) -> dict[str, Any]:
+    return {
+        "name": name,
+        "parameters": {key: {"default": p.default, "range": str(p)} for key, p in rule.parameters.items()},
+        "takes_weights": rule.takes_weights,
+        "formula": rule.formula,
+        "source": rule.source,
+        "regret": worst.regret,
+        "proved": worst.proved,
+        "lower": worst.lower,
+        "upper": worst.upper,
+        "found": worst.found,
+    }
+
+
+def _rule_lines(name: str, rule: Definition, worst: KnownWorstCase) -> list[str]:
+    defaults = {
+        key: "to be given" if p.default is None else f"by default {p.default:g}" for key, p in rule.parameters.items()
+    }
+    parameters = ", ".join(f"{key} in {p}, {defaults[key]}" for key, p in rule.parameters.items())
+    if worst.lower is not None and worst.upper is not None:
+        regret = f"{between(worst.lower, worst.upper, 9)}, proved"
+    else:
+        regret = "depends on its parameter" if worst.found is None else f"{worst.found:.6f}, found"
+    details = [rule.formula, *([parameters] if parameters else []), f"worst-case regret {regret}", rule.source]
+    return [name, *(f"    {detail}" for detail in details)]
+
+
+def worst_case(rule: str, found: WorstCase) -> View:
+    """The structure that hurts a rule most, of conditionally independent agents."""
+    assert isinstance(found.structure, BinaryStructure)
+    prior, reports = found.structure.prior, found.structure.reports.tolist()
+    structure = {"prior": prior, "reports": reports}
+    lines = {
+        "regret": f"{found.regret:.10f} (found by search, not proved)",
+        "prior": f"{prior:.10g}",
+        "reports": ", ".join(f"{low:.6g} or {high:.6g}" for low, high in reports),
+    }
+    return {"rule": rule, "regret": found.regret, "proved": found.proved, "structure": structure}, facts(lines, 11)
+
+
+def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, seconds: float) -> View:
+    """The proved bounds, over what, and how they are checked again."""
+    data = {
+        "rule": rule,
+        "claim": proof.claim,
+        "claims": list(proof.claims),
+        "upper": proof.upper,
+        "lower": proof.lower,
+        "value": proof.value,
+        "arithmetic": proof.arithmetic,
+        "finished": finished,
+        "seconds": seconds,
+        "output": file,
+    }
+    lines = {
+        "over": _over(proof.data["family"]),
+        NOUNS[proof.data["paradigm"]]: f"{between(proof.lower, proof.upper)} (proved)",
+        "no aggregator below": None if proof.value is None else f"{outward(proof.value, 'ROUND_FLOOR')} (proved)",
+        "arithmetic": proof.arithmetic,
+        "time": f"{seconds:.1f} s",
+        "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
+        "not finished": None if finished else "the bound holds, but the tolerance was not reached",
+    }
+    return data, facts(lines, 21)
+
+
+def _over(family: dict[str, Any]) -> str:
+    """Over which structures."""
+    if family["kind"] == "finite":
+        return f"the {len(family['structures'])} structures of the family"
+    low, high = family["prior_range"]
+    priors = "any prior" if (low, high) == (0, 1) else f"priors from {low:g} to {high:g}"
+    return f"{family['agents']} conditionally independent agents, any reports, {priors}"
+
+
+def verdict(verdict: Verification, seconds: float) -> View:
+    """Whether a certificate is right, and what it proves."""
+    data = {
+        "verified": verdict.verified,
+        "upper": verdict.upper,
+        "lower": verdict.lower,
+        "value": verdict.value,
+        "sentence": verdict.sentence,
+        "claims": list(verdict.claims),
+        "claim": " ".join(verdict.claims) or None,
+        "label": verdict.label,
+        "over_budget": verdict.over_budget,
+        "seconds": seconds,
+    }
+    lines = [f"{'verified' if verdict.verified else 'NOT verified'}: {verdict.sentence}"]
+    lines += [line for claim in verdict.claims for line in facts({"proved": claim}, 21)]
+    return data, lines + facts({"label, not checked": verdict.label and json.dumps(verdict.label)}, 21)
+
+
+def curve(reports: int, priors: int, solutions: dict[float, Solution]) -> View:
+    """The value of the game by Lipschitz constant."""
+    points = [
+        {"lipschitz": L, **_bounds(solution), "converged": solution.converged} for L, solution in solutions.items()
+    ]
+    rows = [(f"{L:g}", f"{it.lower:.6f}", f"{it.upper:.6f}", f"{it.gap:.1e}") for L, it in solutions.items()]
+    return {"reports": reports, "priors": priors, "points": points}, table(("Lipschitz", "lower", "upper", "gap"), rows)
+
+
+def _bounds(solution: Solution) -> dict[str, Any]:
+    return {name: getattr(solution, name) for name in ("lower", "upper", "gap", "rounds", "seconds")}
+
+
+def design(solution: Solution, file: str, report: str | None, checkpoint: str) -> View:
+    """The value of the game, how it was reached, and where the design is."""
+    left, guarantee = None if solution.converged else checkpoint, solution.guarantee
+    data = {
+        **_bounds(solution),
+        "stopped": solution.stopped.value,
+        "guarantee": guarantee and asdict(guarantee),
+        "output": file,
+        "report": report,
+        "checkpoint": left,
+    }
+    known = "the upper bound found by search" if solution.searched else "measured in floating point"
+    took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
+    lines = {
+        "value of the game": f"{between(solution.lower, solution.upper, 9)} ({known}, not proved)",
+        "guarantee": None if guarantee is None else f"{guarantee.says} {guarantee.source}",
+        "gap": f"{solution.gap:.2g} after {took}: {solution.stopped.value}",
+        "the design is in": file,
+        "the report is in": report,
+        "to go on": left and f"the same command with --resume, from {left}",
+    }
+    game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
+    return data, [game, *facts(lines, 20)]
+
+
+def _family(solution: Solution) -> str:
+    family, table = solution.family.words(solution.settings.nature), solution.aggregator
+    if isinstance(table, TableAggregator):
+        return f"{family}, {counted(len(table.reports), 'report profile')}"
+    knots = f", a table with knots in steps of 1/{table.resolution}"
+    return family + (knots if solution.settings.nature == "continuous" else "")
+
+
+def plan(asked: Plan) -> View:
+    """What the theorems ask for, and what is practical."""
+    texts = {"work": asked.work, "sentence": asked.sentence, "practical": asked.practical}
+    return asdict(asked) | texts, [asked.sentence, asked.practical]
