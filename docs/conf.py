@@ -26,6 +26,9 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from test_references import CITATION, KEY  # one pattern says what a citation is, here and in the test
 
+LINK = r"\([./]*references\.md\)\]"  # [[Guo2024](../references.md)] is a link for readers without Sphinx, too
+LINKED_CITATION = re.compile(rf"(?:\[(?=\[[^\]]*\]{LINK}))?{CITATION.pattern}(?:{LINK})?")
+
 project = "robustpool"
 author = "The robustpool developers"
 copyright = author
@@ -92,7 +95,12 @@ def link_citations(text: str, role: str) -> str:
         place = ", ".join(word for word in words if word not in more)
         return f"{role}`{','.join([key, *more])}{f'{{{place}}}' if place else ''}`"
 
-    return CITATION.sub(link, text)
+    return LINKED_CITATION.sub(link, text)
+
+
+def link_names(text: str) -> str:
+    """Turn `rp.solve`, written as on any page of Markdown, into a link to its documentation."""
+    return re.sub(r"`rp\.(\w+)`", r"{py:obj}`rp.\1 <robustpool.\1>`", text)
 
 
 def setup(app: Sphinx) -> None:
@@ -102,7 +110,9 @@ def setup(app: Sphinx) -> None:
             source[0] = "".join(line if line.startswith(" ") else link_citations(line, ":cite:p:") for line in lines)
             return
         blocks = re.split(r"(^```.*?^```$)", source[0], flags=re.MULTILINE | re.DOTALL)
-        source[0] = "".join(block if block.startswith("```") else link_citations(block, "{cite:p}") for block in blocks)
+        source[0] = "".join(
+            block if block.startswith("```") else link_names(link_citations(block, "{cite:p}")) for block in blocks
+        )
 
     def read_docstring(_app: Sphinx, _what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:
         for number, line in enumerate(lines):

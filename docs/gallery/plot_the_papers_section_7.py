@@ -2,11 +2,11 @@
 The paper's Section 7
 =====================
 
-The numerical section of [Guo2024], at a size that takes seconds: reports in steps of 1/10 and priors in steps of
-1/100, where the paper has 1/20 and 1/400. The numbers are computed here, but for those of the paper and for proofs that
-come with the package; each is called *proved*, *measured* or *found*, as it is.
+This page repeats the numerical section of [Guo2024] at a size that takes seconds: reports in steps of 1/10 and priors
+in steps of 1/100, where the paper has 1/20 and 1/400. All numbers are computed here, except those of the paper and the
+proofs that come with the package. Each number is marked as *proved*, *measured* or *found*.
 
-``robustpool reproduce all`` makes the tables and the figures at full size.
+``robustpool reproduce all`` computes the tables and figures at full size.
 """
 
 import json
@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import robustpool as rp
-from robustpool.aggregators.rules import WORST_CASES
-from robustpool.game.losses import get_loss
-from robustpool.game.paradigms import omniscient_losses
+from robustpool.aggregators.worst_cases import WORST_CASES
+from robustpool.families.finite_game import omniscient_losses
+from robustpool.losses import get_loss
 from robustpool.plots import (
     draw_aggregator,
     draw_difference,
@@ -37,9 +37,9 @@ solution
 # --------------------------------
 #
 # The paper estimates the worst-case regret of three rules and of its own table with a global search. Such a search
-# gives a lower bound: what was found is there, but there may be worse. Beside what our search finds stands what is
-# proved, over all priors, all reports and any number of signals; the bounds come with the package, and ``robustpool
-# certify`` proves them again.
+# gives a lower bound, because there may be worse structures than the one it found. The table below shows the result of
+# our search and the proved bounds, over all priors, all reports and any number of signals. The bounds come with the
+# package, and ``robustpool certify`` proves them again.
 
 published = {"mean": 0.0625, "average-prior": 0.0260, "arieli-tuned": 0.0250}
 proved = {name: known for name, known in json.loads(WORST_CASES.read_text()).items() if name in [*published, "minimax"]}
@@ -50,11 +50,11 @@ for name, bounds in proved.items():
     print(f"{name:14} paper {printed}   found {searched}   proved {between(bounds['lower'], bounds['upper'], 7)}")
 
 # %%
-# ``minimax`` is not in the paper: a closed formula whose worst case is the value of the two-agent problem,
+# ``minimax`` is not in the paper. It is a closed formula whose worst case is the value of the two-agent problem,
 # (5 √5 - 11)/8.
 #
-# The last row of Table 1 is the paper's table, with 0.0226 at 1/20 and 1/400. The one that was solved for above has
-# about 0.0225 on its own grid, and more between its knots: that is what a coarse grid costs.
+# The last row of Table 1 is the paper's table, with 0.0226 at 1/20 and 1/400. The table solved above has about 0.0225
+# on its own grid, and more between its knots. This is the cost of a coarse grid.
 
 value = (5 * 5**0.5 - 11) / 8
 between_knots = rp.worst_case(solution.aggregator).regret
@@ -67,7 +67,8 @@ print(f"any rule at all, anywhere  at least {outward(value, 'ROUND_FLOOR', 6)} (
 # What the aggregators look like
 # ------------------------------
 #
-# From 0 (dark) to 1 (light), as in the paper. All but the average follow a report that is nearly certain.
+# The colours go from 0 (dark) to 1 (light), as in the paper. All rules except the average follow a report that is
+# nearly certain.
 
 names = ["mean", "average-prior", "arieli-tuned"]
 shown = {**{name: rp.get_rule(name) for name in names}, "the table": solution.aggregator}
@@ -78,7 +79,7 @@ for (name, aggregator), ax in zip(shown.items(), axes, strict=True):
 plt.show()
 
 # %%
-# To see where they differ, subtract. Where the table is above the rule the difference is positive.
+# The differences show more. They are positive where the table is above the rule.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.3), layout="constrained")
 for name, ax in zip(names, axes, strict=True):
@@ -90,10 +91,9 @@ plt.show()
 # Where an aggregator is weak
 # ---------------------------
 #
-# How bad can the structure be, given that these two reports came? Here is the largest regret over the structures of
-# the family that can produce them. The average is weak at the border, where one agent is nearly certain. The table
-# has no spot as weak as the two other rules have: nature finds no place to attack that is much better than the
-# others.
+# How bad can the structure be, given these two reports? The figure shows the largest regret over the structures of the
+# family that can produce them. The average is weak at the border, where one agent is nearly certain. The table has no
+# point as weak as those of the two other rules: nature has no place to attack that is much better than the others.
 
 weak = {
     name: rp.weakness(aggregator, family.report_grid, family.prior_grid[1:-1]) for name, aggregator in shown.items()
@@ -110,8 +110,8 @@ plt.show()
 # Three paradigms
 # ---------------
 #
-# What is to be small: the loss less the omniscient loss (additive), the loss itself (absolute), or the loss over the
-# omniscient loss (ratio)? Here is the game on the same family under each of them.
+# Which quantity should be small: the loss minus the omniscient loss (additive), the loss itself (absolute), or the loss
+# divided by the omniscient loss (ratio)? Here is the game on the same family under each of them.
 
 paradigms = {paradigm: rp.solve(family, paradigm=paradigm) for paradigm in ("additive", "absolute", "ratio")}
 for paradigm, run in paradigms.items():
@@ -120,13 +120,13 @@ for paradigm, run in paradigms.items():
     print(f"{'':9} nature: {heaviest} (weight {weight:.2f})")
 
 # %%
-# Under the absolute paradigm nature takes the structure in which nobody knows anything, and nobody can do anything
-# about that. Under the ratio she takes structures in which the omniscient hardly errs. Under the additive one she has
-# to find a structure on which a good rule errs and the omniscient does not.
+# Under the absolute paradigm nature chooses the structure in which nobody knows anything, and no rule can help. Under
+# the ratio she chooses structures in which the omniscient is almost never wrong. Under the additive one she has to find
+# a structure on which a good rule errs and the omniscient does not.
 #
-# The figure has all structures of the family, sorted by the omniscient loss (the solid line). The band is the loss of
-# the aggregator that is best under the paradigm. The dashed line is what a structure may cost before it becomes the
-# worst case; where the band touches it, nature attacks.
+# The figure shows all structures of the family, sorted by the omniscient loss (the solid line). The band is the loss of
+# the aggregator that is best under the paradigm. The dashed line is the loss at which a structure becomes the worst
+# case. Where the band touches it, nature attacks.
 
 structures = family.enumerate().flat
 omniscient = omniscient_losses(structures, get_loss("square"))
@@ -139,9 +139,9 @@ for (paradigm, run), ax in zip(paradigms.items(), axes, strict=True):
 plt.show()
 
 # %%
-# What each of the three aggregators costs under the additive paradigm, on the same structures. The other two
-# paradigms leave most of the table open, so that theirs is one of many; where nothing decides, the solver says what
-# it begins with, the geometric mean of the odds.
+# This figure shows the cost of each of the three aggregators under the additive paradigm, on the same structures. The
+# other two paradigms leave most of the table undetermined, so their tables are arbitrary choices among many. Where
+# nothing decides, the solver keeps its starting point, the geometric mean of the odds.
 
 additive = {paradigm: rp.regrets(run.aggregator, structures).max() for paradigm, run in paradigms.items()}
 for paradigm, regret in additive.items():
@@ -152,9 +152,9 @@ for paradigm, regret in additive.items():
 # What smoothness costs
 # ---------------------
 #
-# An L-Lipschitz aggregator moves by at most L times what the reports move. Here is the value of the game when only
-# those are allowed. The paper has about 0.024 for L up to 4; on this grid, as on the paper's, the value is below
-# 0.0230 from L = 2 on (:doc:`/theory/slips`).
+# If the reports move by some distance, an L-Lipschitz aggregator moves by at most L times that distance. The figure
+# shows the value of the game when only such aggregators are allowed. The paper has about 0.024 for L up to 4. On this
+# grid, as on the paper's, the value is below 0.0230 from L = 2 on (:doc:`/theory/slips`).
 
 constants = [0.5, 1, 1.5, 2, 3, 4, 8]
 smooth = {L: rp.solve(family, lipschitz=L, tolerance=1e-5) for L in constants}
@@ -170,7 +170,7 @@ draw_value_by_lipschitz(curve, ax)
 plt.show()
 
 # %%
-# A steeper aggregator can follow a nearly certain report more closely; in the middle they are alike.
+# A steeper aggregator can follow a nearly certain report more closely. In the middle they are similar.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.3), layout="constrained")
 for L, ax in zip((1, 2, 4), axes, strict=True):

@@ -2,10 +2,10 @@
 Two classifiers, one probability
 ================================
 
-Two classifiers give you a probability for the same event. Is their mean the best that can be made of it? On data that
-come with scikit-learn, images of handwritten digits, this page finds that it depends on what the two have seen: if they
-see different pixels, a robust rule beats the mean clearly; if one sees nearly what the other sees, there is next to
-nothing to gain. It needs ``pip install 'robustpool[sklearn]'`` and takes some seconds.
+Two classifiers give you a probability for the same event. Is their mean the best combination? This page uses images of
+handwritten digits, which come with scikit-learn. The answer depends on what the two classifiers see. If they see
+different pixels, a robust rule clearly beats the mean. If one sees nearly the same pixels as the other, there is almost
+nothing to gain. The page needs ``pip install 'robustpool[sklearn]'`` and takes a few seconds.
 """
 
 import tempfile
@@ -22,13 +22,13 @@ from sklearn.pipeline import make_pipeline
 
 import robustpool as rp
 from robustpool.plots import draw_differences, draw_pairs, draw_reliability
-from robustpool.report.comparison_page import write_comparison
+from robustpool.views.comparison_page import write_comparison
 
 # %%
 # The members
 # -----------
 #
-# An image has eight rows and eight columns of pixels. A member is a logistic regression that sees some of them.
+# An image has eight rows and eight columns of pixels. Each member is a logistic regression that sees some of them.
 
 images, digit = load_digits(return_X_y=True)
 images = images / 16  # ink from 0 to 1
@@ -51,9 +51,9 @@ def seeing(view):
 members = [(name, seeing(view)) for name, view in views.items()]
 
 # %%
-# ``RobustVotingClassifier`` fits the members, calibrates each of them by cross-fitting, and pools what they say. Its
-# ``transform`` shows what they say before it is pooled, and that is what we want here: each member's probability that
-# the digit is odd, for images that it was not fitted on.
+# ``RobustVotingClassifier`` fits the members, calibrates each of them by cross-fitting, and combines their
+# probabilities. Its ``transform`` returns the probabilities before they are combined. We use it to get each member's
+# probability that the digit is odd, for images that it was not fitted on.
 
 
 def say(odd, calibration="isotonic"):
@@ -69,7 +69,7 @@ said = say(odd)
 said.head()
 
 # %%
-# As a table of forecasts it has a row for each image, a column for each forecaster, and the outcome.
+# The table of forecasts has one row per image, one column per forecaster, and the outcome.
 
 
 def forecasts(said, outcome, *names):
@@ -81,18 +81,18 @@ def forecasts(said, outcome, *names):
 # Different pixels
 # ----------------
 #
-# One member sees the left half of the image, the other the right half. Neither half tells all, and what one half tells
-# is hardly told by the other. That is close to what ``minimax`` is made for: calibrated forecasters whose evidence is
-# independent given the truth.
+# One member sees the left half of the image, the other the right half. Neither half contains all the information, and
+# the halves have little information in common. This is close to the assumption of ``minimax``: calibrated forecasters
+# whose evidence is independent given the truth.
 
 apart = rp.compare(forecasts(said, odd, "left half", "right half"))
 print("\n".join(apart.advice))
 
 # %%
-# Each rule's Brier score less that of the mean, with a 95 % interval from resampling the images; left of the line a
-# rule is better. ``minimax`` is not the best here. ``product`` is, which is right if the evidence is independent and
-# the event happens in half of all cases, as odd digits do. ``minimax`` does not know that, and is ready for any base
-# rate.
+# The figure shows each rule's Brier score minus that of the mean, with a 95 % bootstrap interval over images. Left of
+# the line a rule is better. ``minimax`` is not the best here. ``product`` is the best: it is exact if the evidence is
+# independent and the event happens in half of all cases, as odd digits do. ``minimax`` does not know this and allows
+# any base rate.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 draw_differences(apart.rules, axes[0])
@@ -100,8 +100,8 @@ draw_pairs(rp.get_rule("minimax"), apart.pair_sample[:200], axes[1])
 plt.show()
 
 # %%
-# On the right, what ``minimax`` makes of two reports, and images on it by what the two members say. Where both members
-# lean to the same side they are mostly right, and more often than each of them says.
+# Right: the forecast of ``minimax`` for two reports, with images placed by the reports of the two members. Where both
+# members lean to the same side they are mostly right, and more often than either of them says.
 
 figure, ax = plt.subplots(figsize=(4.2, 4.4), layout="constrained")
 shown = {score.name: score for score in apart.rules if score.name in ("mean", "minimax")}
@@ -110,14 +110,14 @@ draw_reliability(curves, ax, histograms=bars)
 plt.show()
 
 # %%
-# The mean of two calibrated forecasts is not calibrated: it is too timid, as one sees above. The robust rule is
+# The mean of two calibrated forecasts is not calibrated. It is under-confident, as the figure shows. The robust rule is
 # further from 1/2.
 #
 # Nearly the same pixels
 # ----------------------
 #
-# Now one member sees all pixels, and the other all but the last two columns. The first knows what the second knows, so
-# that a second opinion is hardly news, and to go further from 1/2 than both is not justified.
+# Now one member sees all pixels, and the other sees all but the last two columns. The first knows almost everything
+# that the second knows. A second opinion then adds little, and going further from 1/2 than both is not justified.
 
 nested = rp.compare(forecasts(said, odd, "six columns", "all pixels"))
 print("\n".join(nested.advice))
@@ -128,7 +128,7 @@ draw_differences(nested.rules, ax)
 plt.show()
 
 # %%
-# The report for a colleague is one HTML file, which begins with the advice above.
+# The report for a colleague is one HTML file. It begins with the advice above.
 
 with tempfile.TemporaryDirectory() as folder:
     page = Path(folder, "nested.html")
@@ -136,13 +136,13 @@ with tempfile.TemporaryDirectory() as folder:
     report = page.read_text(encoding="utf-8")
 
 # %%
-# Other ways to cut
-# -----------------
+# Other splits
+# ------------
 #
-# One set-up that works is little evidence. Here is another question (is the digit 5 or more?), another calibration, two
-# members that see the white and the black squares of a chessboard, and two of which one sees only half of what the other
-# sees. *Dependence* is the correlation of the members' log-odds given the outcome, *slope* is above 1 where members are
-# too timid, and *alone* is the better member without the other.
+# One set-up that works is weak evidence. So here are another question (is the digit 5 or more?), another calibration,
+# two members that see the white and the black squares of a chessboard, and two members of which one sees only half of
+# what the other sees. *Dependence* is the correlation of the members' log-odds given the outcome, *slope* is above 1 if
+# members are under-confident, and *alone* is the better member without the other.
 
 pairs = [
     ("left half", "right half"),
@@ -180,24 +180,25 @@ print(tried.round(4).to_string())
 
 # %%
 # - **Halves**: ``minimax`` beats the mean in every line, by more than its interval.
-# - **Squares of a chessboard** share no pixel either, but neighbouring pixels tell the same, and the dependence is
-#   several times larger. The gain is smaller, and for odd digits its interval ends less than 0.001 from zero. What counts
-#   is different evidence, not different columns of the table.
-# - **Nearly the same pixels**: the difference to the mean is below 0.001 in every line. In three lines it cannot be told
-#   whether ``minimax`` is better or worse. In one it is better.
-# - **Half of the pixels, and all**: this is nested, too, and here ``minimax`` beats the mean all the same. It leans
-#   towards the bolder report, and of two calibrated members the one that knows more is bolder. But the member that sees
-#   all is better alone than both rules: whoever knows that one forecaster knows all that the other knows should not
-#   pool.
+# - **Squares of a chessboard** share no pixel either, but neighbouring pixels carry the same information, and the
+#   dependence is several times larger. The gain is smaller, and for odd digits its interval ends less than 0.001 from
+#   zero. Different evidence matters, not different columns of the table.
+# - **Nearly the same pixels**: the difference from the mean is below 0.001 in every line. In three lines it is not
+#   significant. In one ``minimax`` is better.
+# - **Half of the pixels, and all**: this is also nested, but here ``minimax`` beats the mean. It leans towards the more
+#   extreme report, and of two calibrated members the better informed one is more extreme. But the member that sees all
+#   pixels is better alone than both rules. If you know that one forecaster knows everything that the other knows, do
+#   not combine them.
 #
-# So "nested" alone does not say that there is nothing to gain on the mean; the dependence says more, and the calibration
-# matters: where members are too timid, every rule that goes further from 1/2 has a head start, whatever they have seen.
+# So "nested" alone does not mean that there is nothing to gain over the mean. The dependence says more, and the
+# calibration matters: if members are under-confident, every rule that goes further from 1/2 has an advantage, whatever
+# they have seen.
 #
-# Before this page was written we looked at some more, which would take too long here. Top and bottom halves, and odd
-# and even columns of pixels: ``minimax`` is better in all four lines each. A quarter of the pixels in a half: as with
-# half in all. The same pixels twice, with another penalty (``C`` of 0.1 or 10 for one member): it cannot be told
-# in seven lines of eight, and the gain is 0.0005 in the other. Five folds for the calibration instead of three: two verdicts change, those of
-# nearly the same pixels for odd digits. ``minimax`` is then better there, too, by 0.0005 or less.
+# Before writing this page we tried some more cases, which would take too long here. Top and bottom halves, and odd and
+# even columns of pixels: ``minimax`` is better in all four lines each. A quarter of the pixels within a half: as with
+# half within all. The same pixels twice, with another penalty (``C`` of 0.1 or 10 for one member): not significant in
+# seven lines of eight, and a gain of 0.0005 in the other. Five folds for the calibration instead of three: two verdicts
+# change, those of nearly the same pixels for odd digits. ``minimax`` is then better there too, by 0.0005 or less.
 
 # %%
 # What this page claims
