@@ -258,9 +258,9 @@ BAD = [
     (["random-family", "--report", "gut"], "report must be one of posterior, higher-order, decision; it is 'gut'."),
     (["dessign"], "No such command 'dessign'"),
     (["rules", "--colour"], "No such option: --colour"),
-    (["aggregate", "0.7", "0.6", "--jsn"], "No such option: --jsn (Possible options: --json)"),
-    (["aggregate", "0.7", "--rul=mean", "0.6"], "No such option: --rul (Possible options: --rule)"),
-    (["aggregate", "f.csv", "--zzz", "3"], "No such option: --zzz"),
+    (["aggregate", "0.7", "0.6", "--jsn"], "there is no option '--jsn'; did you mean --json?"),
+    (["aggregate", "0.7", "--rul=mean", "0.6"], "there is no option '--rul'; did you mean --rule?"),
+    (["aggregate", "f.csv", "--zzz", "3"], "there is no option '--zzz'; `robustpool aggregate --help` lists them."),
 ]
 
 

@@ -31,7 +31,7 @@ def test_intervals_contain_the_exact_results(
     assert holds(x.scaled(3.0), 3 * a)
     assert float(x.squared().lo) >= 0
     assert holds(Interval.of(a), a)
-    if one[0] > 1e-280:
+    if one[0] > 1e-280 and max(map(abs, two)) < 1e300 * one[0]:  # what overflows is no bound: the test below
         assert holds(y / x, b / a)
 
 

@@ -109,4 +109,5 @@ def _refuse_options(words: list[str], context: typer.Context) -> None:
             name = word.partition("=")[0]
             options = [option for each in context.command.params for option in each.opts if option.startswith("-")]
             near = get_close_matches(name, options, n=1)
-            raise InputError(f"No such option: {name}" + "".join(f" (Possible options: {option})" for option in near))
+            hint = f"did you mean {near[0]}?" if near else "`robustpool aggregate --help` lists them."
+            raise InputError(f"there is no option {name!r}; {hint}")

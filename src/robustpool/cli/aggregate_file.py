@@ -77,9 +77,6 @@ def only_file(arguments: list[str]) -> str:
     """The file, if it is the only argument."""
     if len(arguments) == 1:
         return arguments[0]
-    other = next((text for text in arguments if text.startswith("-") and text != "-"), None)
-    if other is not None:
-        raise InputError(f"there is no option {other!r}; `robustpool aggregate --help` lists them.")
     raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(arguments)!r}.")
 
 

@@ -108,7 +108,7 @@ class Design:
 
     def __repr__(self) -> str:
         """What it is for and its bounds, in a line."""
-        return f"Design({self.family.as_data()['kind']}, lower={self.lower:.9g}, upper={self.upper:.9g}, {self.aggregator!r})"
+        return f"Design({self.family.kind}, lower={self.lower:.9g}, upper={self.upper:.9g}, {self.aggregator!r})"
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, how they came about, and the aggregator."""
@@ -120,7 +120,7 @@ class Design:
             ),
             ("lower bound", f"measured ({bounds.arithmetic})"),
             ("upper bound", bounds.upper_is),
-            ("family", self.family.as_data()["kind"]),
+            ("family", self.family.kind),
             ("game", f"{self.settings.loss} loss, {self.settings.paradigm}"),
             ("it ended because", self.stopped.sentence),
         ]

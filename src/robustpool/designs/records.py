@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InputError
 from ..typing import Floats  # noqa: TC001  # the reader of files looks at the types
@@ -103,13 +103,15 @@ class FiniteRecord:
     structures: int
     fingerprint: str
 
+    kind: ClassVar[str] = "finite"
+
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002  # every family takes it
         """The family in words."""
         return f"a finite family of {counted(self.structures, 'structure')}"
 
     def as_data(self) -> dict[str, Any]:
         """As it stands in the file."""
-        return {"kind": "finite", **asdict(self)}
+        return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,14 @@ class OtherRecord:
 
     data: Mapping[str, Any]
 
+    @property
+    def kind(self) -> str:
+        """The kind that the file names."""
+        return str(self.data["kind"])
+
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002
         """The family in words."""
-        return f"a family of the kind {self.data['kind']}"
+        return f"a family of the kind {self.kind}"
 
     def as_data(self) -> dict[str, Any]:
         """As it stands in the file."""

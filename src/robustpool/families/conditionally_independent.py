@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class ConditionallyIndependent:
     reports: int | None = 20
     priors: int | None = 400
     prior_range: tuple[float, float] = (0.0, 1.0)
+
+    kind: ClassVar[str] = "conditionally-independent"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -98,7 +100,7 @@ class ConditionallyIndependent:
 
     def as_data(self) -> dict[str, Any]:
         """See Family."""
-        return {"kind": "conditionally-independent", **asdict(self)}
+        return {"kind": self.kind, **asdict(self)}
 
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:
         """See Family: with an exact oracle if there is one; on the continuum if that is asked for."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..conic import ConeSolution
-    from ..typing import Floats
+    from ..losses.loss import Lift
+    from ..typing import Floats, Integers
     from .feasible import FeasibleTables, Polyhedron
 
 
@@ -78,14 +80,16 @@ class MasterProgramme:
     """The master for one set of tables, under a loss that can be lifted into cones."""
 
     def __init__(self, tables: FeasibleTables) -> None:
-        from scipy import sparse
+        self.tables = tables
+        self.part = lru_cache(maxsize=1)(self._part)  # a round asks twice about the same cuts
+        self.rows = lru_cache(maxsize=1)(self._rows)
 
-        lift = tables.loss.lift(tables.cells, tables.states)
+    @cached_property
+    def lift(self) -> Lift:
+        """The loss in cones."""
+        lift = self.tables.loss.lift(self.tables.cells, self.tables.states)
         assert lift is not None
-        self.tables, self.lift, self.polyhedron = tables, lift, tables.polyhedron
-        self.points = self.polyhedron.equal.shape[1]
-        self.width = self.points + lift.variables + 1  # f, then the lifted variables, then t
-        self.lifted = sparse.hstack((lift.matrix, sparse.csc_matrix((len(lift.side), 1))))
+        return lift
 
     def __call__(self, cuts: Cuts, centre: Floats, rho: float, aim: Aim | None = None) -> Proposal:
         """The master's table and mixture; the centre itself if the cone solver fails.
@@ -94,30 +98,29 @@ class MasterProgramme:
         """
         from scipy import sparse
 
-        touched = np.unique(cuts.cell[cuts.mass.any(axis=2)])
-        if aim is None and len(touched) < self.tables.cells and len(self.tables.layout.differences) == 0:
-            part = MasterProgramme(self.tables.of_cells(touched))  # nothing moves the other cells away from the centre
-            cell = np.minimum(np.searchsorted(touched, cuts.cell), len(touched) - 1)
-            proposal = part(replace(cuts, cell=cell), centre[touched], rho)
-            table = centre.copy()
-            table[touched] = proposal.table
-            return replace(proposal, table=table)
-        rows, sides = self._rows(cuts)
-        blank = self.width - self.points
-        level = [] if aim is None else [aim.level]  # t <= level
-        limit = sparse.csc_matrix(([1.0], ([0], [self.width - 1])), shape=(1, self.width))[: len(level)]
-        below = sparse.vstack((rows, limit, self.lifted), format="csc")
-        below_side = np.concatenate((sides, level, self.lift.side))
-        below_cones = [("nonnegative", len(cuts) + len(level)), *self.lift.cones]
+        if aim is None and len(self.tables.layout.differences) == 0:
+            touched, part, own = self.part(cuts)
+            if len(touched) < self.tables.cells:  # nothing moves the other cells away from the centre
+                proposal = part(own, centre[touched], rho)
+                table = centre.copy()
+                table[touched] = proposal.table
+                return replace(proposal, table=table)
+        polyhedron = self.tables.polyhedron
+        points, blank = polyhedron.equal.shape[1], self.lift.variables + 1  # f, then the lifted variables, then t
+        below, below_side = self.rows(cuts)
+        below_cones = [("nonnegative", len(cuts)), *self.lift.cones]
         if aim is None:
-            quadratic: Any = sparse.diags(np.append(np.full(self.points, rho), np.zeros(blank)), format="csc")
-            linear = np.concatenate((-rho * self.polyhedron.flat(centre), np.zeros(blank - 1), [1.0]))
+            quadratic: Any = sparse.diags(np.append(np.full(points, rho), np.zeros(blank)), format="csc")
+            linear = np.concatenate((-rho * polyhedron.flat(centre), np.zeros(blank - 1), [1.0]))
         else:
             quadratic = sparse.triu(sparse.block_diag((aim.quadratic, sparse.csc_matrix((blank, blank)))), format="csc")
             linear = np.append(aim.linear, np.zeros(blank))
+            limit = sparse.csc_matrix(([1.0], ([0], [points + blank - 1])), shape=(1, points + blank))  # t <= level
+            below, below_side = sparse.vstack((limit, below)), np.append(aim.level, below_side)
+            below_cones = [("nonnegative", 1), *below_cones]
 
         def weights(solution: ConeSolution) -> Floats:
-            return np.maximum(solution.z[-len(below_side) :][: len(cuts)], 0.0)
+            return np.maximum(solution.z[-len(self.rows(cuts)[1]) :][: len(cuts)], 0.0)
 
         def accept(solution: ConeSolution) -> bool:
             total = weights(solution).sum()
@@ -129,28 +132,38 @@ class MasterProgramme:
             matrix, side = sparse.vstack((fixed, below), format="csc"), np.concatenate((part.side, below_side))
             return solve_cones(quadratic, linear, matrix, side, [*part.cones, *below_cones], accept=accept)
 
-        solution, bonds = self.polyhedron.lazily(under, centre)
+        solution, bonds = polyhedron.lazily(under, centre)
         if not solution.accepted:
             return Proposal(centre, np.full(len(cuts), 1 / len(cuts)), stumbled=True)
-        table = self.tables.feasible(self.polyhedron.table(solution.x[: self.points]))
+        table = self.tables.feasible(polyhedron.table(solution.x[:points]))
         total = max(weights(solution).sum(), 1e-300)
         mixture, least = weights(solution) / total, -math.inf
         if len(bonds):  # the multipliers spare a programme for the best response
-            multipliers = self.polyhedron.multipliers(solution.z, bonds) / total
+            multipliers = polyhedron.multipliers(solution.z, bonds) / total
             masses = cuts.masses(mixture, self.tables.cells)
             least = dual_bound(self.tables, masses, multipliers) - float(mixture @ cuts.offset)
         return Proposal(table, mixture, solution.stumbled, least)
 
+    def _part(self, cuts: Cuts) -> tuple[Integers, MasterProgramme, Cuts]:
+        """The cells that cuts reach, the master for these alone, and the cuts as it sees them."""
+        cells = np.unique(cuts.cell[cuts.mass.any(axis=2)])
+        cell = np.minimum(np.searchsorted(cells, cuts.cell), len(cells) - 1)
+        return cells, MasterProgramme(self.tables.of_cells(cells)), replace(cuts, cell=cell)
+
     def _rows(self, cuts: Cuts) -> tuple[Any, Floats]:
-        """scale * loss(f, lifted) - t <= offset, one row a cut."""
+        """scale * loss(f, lifted) - t <= offset, one row a cut; then the cones of the lift."""
         from scipy import sparse
 
-        row = np.repeat(np.arange(len(cuts)), cuts.cell.shape[1])
+        lift, count = self.lift, len(cuts)
+        row = np.repeat(np.arange(count), cuts.cell.shape[1])
         cell = cuts.cell.ravel()
         mass = (cuts.scale[:, None, None] * cuts.mass).reshape(len(cell), -1)
-        blocks, constant = self.lift.row(mass)
-        rows = np.concatenate((np.arange(len(cuts)), *(row for _ in blocks)))
-        columns = np.concatenate((np.full(len(cuts), self.width - 1), *(first + cell for first, _ in blocks)))
-        values = np.concatenate((-np.ones(len(cuts)), *(values for _, values in blocks)))
-        matrix = sparse.csc_matrix((values, (rows, columns)), shape=(len(cuts), self.width))
-        return matrix, cuts.offset - np.bincount(row, weights=constant, minlength=len(cuts))
+        blocks, constant = lift.row(mass)
+        cones = lift.matrix.tocoo()
+        last = cones.shape[1]  # the column of t
+        rows = np.concatenate((np.arange(count), *(row for _ in blocks), count + cones.row))
+        columns = np.concatenate((np.full(count, last), *(first + cell for first, _ in blocks), cones.col))
+        values = np.concatenate((-np.ones(count), *(values for _, values in blocks), cones.data))
+        matrix = sparse.csc_matrix((values, (rows, columns)), shape=(count + cones.shape[0], last + 1))
+        sides = cuts.offset - np.bincount(row, weights=constant, minlength=count)
+        return matrix, np.concatenate((sides, lift.side))

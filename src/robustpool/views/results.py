@@ -132,7 +132,7 @@ def verdict(verdict: Verification, seconds: float) -> View:
     }
     lines = [f"{'verified' if verdict.verified else 'NOT verified'}: {verdict.sentence}"]
     lines += [line for claim in verdict.claims for line in facts({"proved": claim}, 21)]
-    return data, lines + facts({"label, not checked": verdict.label and json.dumps(verdict.label)}, 21)
+    return data, lines + facts({"label, not checked": None if verdict.label is None else json.dumps(verdict.label)}, 21)
 
 
 def curve(reports: int, priors: int, solutions: dict[float, Solution]) -> View:

@@ -34,7 +34,7 @@ def facts(pairs: Mapping[str, str | None], width: int) -> list[str]:
     >>> facts({"prior": "0.5", "reports": "0 or 1", "label": None}, 9)
     ['prior    0.5', 'reports  0 or 1']
     """
-    return [f"{name:{width}}{text}" for name, text in pairs.items() if text is not None]
+    return [f"{name:{width - 1}} {text}" for name, text in pairs.items() if text is not None]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = (), gap: int = 2) -> list[str]:
