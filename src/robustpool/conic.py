@@ -78,6 +78,25 @@ def solve_cones(
     return solution
 
 
+def stacked(blocks: Sequence[Any], width: int) -> Any:
+    """Sparse matrices below each other, with empty columns up to the width, in one step: scipy's own is slow if they are small."""
+    from scipy import sparse
+
+    parts = [block.tocoo() for block in blocks]
+    starts = np.cumsum([0, *(part.shape[0] for part in parts)])
+    rows = np.concatenate([part.row + start for part, start in zip(parts, starts, strict=False)])
+    columns, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("col", "data"))
+    return sparse.csc_matrix((values, (rows, columns)), shape=(int(starts[-1]), width))
+
+
+def diagonal(values: Floats) -> Any:
+    """A sparse diagonal matrix."""
+    from scipy import sparse
+
+    size = len(values)
+    return sparse.csc_matrix((values, np.arange(size), np.arange(size + 1)), shape=(size, size))
+
+
 def solve_convex(problem: Any, what: str) -> None:
     """Solve a cvxpy problem to high accuracy, or say what failed."""
     import warnings

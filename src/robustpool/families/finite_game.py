@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CHUNK_POINTS = 20_000
 MOST_CHUNKS = 8
-MOST_CUTS = 64
+MOST_CUTS = 256
 
 T = TypeVar("T")
 
@@ -158,6 +158,7 @@ class FiniteNature(Nature):
 
     game: FiniteGame
     structures: FiniteFamily | EnumeratedFamily
+    few = 8
     symmetries: tuple[str, ...] = ()  # what a structure of a mixture stands for besides itself
     family: Family | None = None  # where the structures are those of a family with another description
 

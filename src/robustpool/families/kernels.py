@@ -36,7 +36,7 @@ def add_masses(first, last, start, cell, mass, factor, out):  # type: ignore[no-
 @njit(nogil=True, cache=True)
 def play_round(  # type: ignore[no-untyped-def]
     first, last, start, cell, mass, scale, offset, losses, mean_losses,
-    log_weights, rate, expected, most, new_log_weights, new_weights, new_masses, summary,
+    log_weights, rate, expected, most, new_log_weights, new_masses, summary,
 ):  # fmt: skip
     """One round of multiplicative weights in one pass: payoffs, new weights, and the mass table that they give.
 
@@ -59,7 +59,6 @@ def play_round(  # type: ignore[no-untyped-def]
         log_weight = log_weights[t] + min(rate * (payoff - expected), most)
         weight = math.exp(log_weight)
         new_log_weights[t - first] = log_weight
-        new_weights[t - first] = weight
         summary[2] += weight
         summary[3] += weight * offset[t]
         summary[4] = max(summary[4], log_weight)

@@ -67,7 +67,7 @@ class Family(Protocol):
 
 
 class Answer(NamedTuple):
-    """The largest payoff against a table, and the labels (m, anything) of structures with large ones."""
+    """The largest payoff against a table, and the labels (m, anything) of structures with large ones, the largest first."""
 
     value: float
     labels: Floats
@@ -155,6 +155,9 @@ class Nature(ABC):
 
     exact: bool = True
     """Whether an answer is the worst of all structures; else it is the worst that a search finds."""
+
+    few: int | None = None
+    """How many answers become cuts in the first round, and twice as many in each one after it; None: all of them."""
 
     report: str = "posterior"
     """What the agents say."""

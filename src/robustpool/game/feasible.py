@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..aggregators.restrictions import lay_out
+from ..conic import stacked
 from ..structures.report_formats import Posterior
 
 if TYPE_CHECKING:
@@ -92,9 +93,7 @@ class Polyhedron:
     @cached_property
     def matrix(self) -> Any:
         """Both kinds of rows, the equalities first."""
-        from scipy import sparse
-
-        return sparse.vstack((self.equal, self.unequal), format="csc")
+        return stacked((self.equal, self.unequal), self.equal.shape[1])
 
     @cached_property
     def side(self) -> Floats:
@@ -157,24 +156,35 @@ class Polyhedron:
 def _polyhedron(tables: FeasibleTables) -> Polyhedron:
     from scipy import sparse
 
-    columns = 1 if tables.states == 2 else tables.states
-    differences = tables.layout.differences
-    unit = sparse.identity(columns * tables.cells, format="csc")
-    each = sparse.kron(sparse.identity(columns), differences.matrix(tables.cells), format="csc")
+    columns, cells, differences = 1 if tables.states == 2 else tables.states, tables.cells, tables.layout.differences
+    points, first = columns * cells, np.arange(columns)[:, None] * cells  # first: where a column begins
     pinned = np.tile(tables.pinned, columns)
-    shown = (tables.pins[:, 1:] if columns == 1 else tables.pins).T.ravel()
-    equal, equal_side = unit[pinned], shown[pinned]
-    bounds, bounds_side = -unit[~pinned], np.zeros(int((~pinned).sum()))
+    fixed, free = np.flatnonzero(pinned), np.flatnonzero(~pinned)
+    upper, lower = (first + differences.upper).ravel(), (first + differences.lower).ravel()
+    bonds = len(upper)
+    bond, bound = np.arange(bonds), bonds + np.arange(len(free))
+    ends = [(bond, upper, 1.0), (bond, lower, -1.0), (bound, free, -1.0)]
+    equal, sides = [(np.arange(len(fixed)), fixed, 1.0)], [np.tile(differences.slack, columns), np.zeros(len(free))]
     if columns == 1:
-        bounds, bounds_side = sparse.vstack((bounds, -bounds)), np.concatenate((bounds_side, bounds_side + 1))
+        ends.append((bound + len(free), free, 1.0))
+        sides.append(np.ones(len(free)))
     else:
-        sums = sparse.hstack([sparse.identity(tables.cells, format="csc")[~tables.pinned]] * columns)
-        equal, equal_side = sparse.vstack((equal, sums)), np.concatenate((equal_side, np.ones(sums.shape[0])))
+        cell = np.flatnonzero(~tables.pinned)
+        equal.extend((len(fixed) + np.arange(len(cell)), start + cell, 1.0) for start in first.ravel())
+    unequal_side = np.concatenate(sides)
+    sums = 0 if columns == 1 else len(cell)
+    shown = (tables.pins[:, 1:] if columns == 1 else tables.pins).T.ravel()
+
+    def matrix(entries: list[tuple[Integers, Integers, float]], rows: int) -> Any:
+        row, column = (np.concatenate([entry[k] for entry in entries]) for k in (0, 1))
+        value = np.repeat([entry[2] for entry in entries], [len(entry[0]) for entry in entries])
+        return sparse.csr_matrix((value, (row, column)), shape=(rows, points))
+
     return Polyhedron(
         columns=columns,
-        equal=sparse.csc_matrix(equal),
-        equal_side=equal_side,
-        unequal=sparse.vstack((each, bounds), format="csr"),
-        unequal_side=np.concatenate((np.tile(differences.slack, columns), bounds_side)),
-        bonds=columns * len(differences),
+        equal=matrix(equal, len(fixed) + sums),
+        equal_side=np.append(shown[fixed], np.ones(sums)),
+        unequal=matrix(ends, len(unequal_side)),
+        unequal_side=unequal_side,
+        bonds=bonds,
     )

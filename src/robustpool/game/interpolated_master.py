@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..conic import solve_cones
+from ..conic import diagonal, solve_cones, stacked
 from .master_programme import Proposal
 
 if TYPE_CHECKING:
@@ -55,16 +55,15 @@ class InterpolatedMaster:
         cone_matrix = sparse.csc_matrix((values, (rows, columns)), shape=(count * size, cells + 1))
         cone_side = np.zeros(count * size)
         cone_side[place], cone_side[place + size - 1], cone_side[inner] = 1.0, -1.0, -2 * cuts.targets
-        fixed = sparse.hstack((polyhedron.matrix, sparse.csc_matrix((len(polyhedron.side), 1))))
 
         def weights(solution: ConeSolution) -> Floats:
             z = solution.z[len(polyhedron.side) :].reshape(count, size)
             return np.maximum(z[:, 0] + z[:, -1], 0.0)  # the multiplier of t in |v|^2 <= t
 
         solution = solve_cones(
-            sparse.diags(np.append(np.full(cells, rho), 0.0), format="csc"),
+            diagonal(np.append(np.full(cells, rho), 0.0)),
             np.append(-rho * polyhedron.flat(centre), 1.0),
-            sparse.vstack((fixed, cone_matrix), format="csc"),
+            stacked((polyhedron.matrix, cone_matrix), cells + 1),
             np.concatenate((polyhedron.side, cone_side)),
             [*polyhedron.cones, *[("second-order", size)] * count],
             accept=lambda one: bool(np.isfinite(one.x).all()) and 0 < weights(one).sum() < np.inf,

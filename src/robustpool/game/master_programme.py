@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..conic import solve_cones
+from ..conic import diagonal, solve_cones, stacked
 from .response import dual_bound
 
 if TYPE_CHECKING:
@@ -110,13 +110,13 @@ class MasterProgramme:
         below, below_side = self.rows(cuts)
         below_cones = [("nonnegative", len(cuts)), *self.lift.cones]
         if aim is None:
-            quadratic: Any = sparse.diags(np.append(np.full(points, rho), np.zeros(blank)), format="csc")
+            quadratic = diagonal(np.append(np.full(points, rho), np.zeros(blank)))
             linear = np.concatenate((-rho * polyhedron.flat(centre), np.zeros(blank - 1), [1.0]))
         else:
             quadratic = sparse.triu(sparse.block_diag((aim.quadratic, sparse.csc_matrix((blank, blank)))), format="csc")
             linear = np.append(aim.linear, np.zeros(blank))
             limit = sparse.csc_matrix(([1.0], ([0], [points + blank - 1])), shape=(1, points + blank))  # t <= level
-            below, below_side = sparse.vstack((limit, below)), np.append(aim.level, below_side)
+            below, below_side = stacked((limit, below), points + blank), np.append(aim.level, below_side)
             below_cones = [("nonnegative", 1), *below_cones]
 
         def weights(solution: ConeSolution) -> Floats:
@@ -128,8 +128,7 @@ class MasterProgramme:
             return bool(np.isfinite(solution.x).all()) and (mixture or (aim is not None and solution.solved))
 
         def under(part: Polyhedron) -> ConeSolution:
-            fixed = sparse.hstack((part.matrix, sparse.csc_matrix((len(part.side), blank))))
-            matrix, side = sparse.vstack((fixed, below), format="csc"), np.concatenate((part.side, below_side))
+            matrix, side = stacked((part.matrix, below), points + blank), np.concatenate((part.side, below_side))
             return solve_cones(quadratic, linear, matrix, side, [*part.cones, *below_cones], accept=accept)
 
         solution, bonds = polyhedron.lazily(under, centre)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..conic import solve_cones
+from ..conic import diagonal, solve_cones
 from ..errors import SolverError, UnsupportedError
 from .response import WEAK_DUALITY, Response, cost, dual_bound
 
@@ -31,13 +31,11 @@ class QuadraticProgramme:
 
     def __call__(self, masses: Floats) -> Response:
         """See Responder."""
-        from scipy import sparse
-
         tables, polyhedron = self.tables, self.tables.polyhedron
         total = masses.sum(axis=1)
         size = total.max() or 1.0
         default = tables.feasible(tables.default)  # where no mass is, anything goes: stay near it
-        curvature = sparse.diags(np.tile(2 * total / size, polyhedron.columns) + PULL, format="csc")
+        curvature = diagonal(np.tile(2 * total / size, polyhedron.columns) + PULL)
         linear = -2 * polyhedron.flat(masses) / size - PULL * polyhedron.flat(default)
         solution, bonds = polyhedron.lazily(
             lambda part: solve_cones(curvature, linear, part.matrix, part.side, part.cones), default

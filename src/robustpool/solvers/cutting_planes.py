@@ -101,6 +101,8 @@ class CuttingPlanes(Solver):
     def step(self, nature: Nature, master: Callable[[Any, Floats, float], Proposal], state: BundleState) -> BundleState:
         """One round."""
         value, answers = nature.answer(state.table)
+        if nature.few is not None:  # most games in a list are decided by few structures: keep the master small
+            answers = answers[: nature.few << min(state.round, 30)]
         label = np.concatenate((state.label, unseen(state.label, answers))) if len(state.label) else answers
         idle = np.concatenate((state.idle, np.zeros(len(label) - len(state.idle), dtype=np.int64)))
         centre, upper, rho = state.centre, state.upper, state.rho

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -51,7 +52,6 @@ class State:
 
     round: int
     log_weights: Floats  # (structures,) nature's next mixture, its largest entry 0
-    weights: Floats  # (structures,) the same, summing to 1
     masses: Floats  # (cells, states) its mass table
     offset: float  # its expected offset
     weight_sum: Floats  # sums over the rounds played
@@ -61,9 +61,20 @@ class State:
     rate: float
     expected: float  # the lower bound of the last round's mixture
     lower: float
-    lower_weights: Floats  # the mixture that gives ``lower``
+    saved_weights: Floats  # the mixture that gives ``lower``; empty if it is the average of all rounds
     upper: float
     upper_table: Floats  # the table that gives ``upper``
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Nature's next mixture, summing to 1."""
+        weights = np.exp(self.log_weights)
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def lower_weights(self) -> Floats:
+        """The mixture that gives ``lower``."""
+        return self.saved_weights if len(self.saved_weights) else self.weight_sum / self.round
 
 
 @dataclass(frozen=True)
@@ -131,7 +142,6 @@ class MultiplicativeWeights(Solver):
         return State(
             round=0,
             log_weights=np.zeros(count),
-            weights=weights,
             masses=masses,
             offset=float(weights @ game.offset),
             weight_sum=np.zeros(count),
@@ -141,7 +151,7 @@ class MultiplicativeWeights(Solver):
             rate=rate,
             expected=-math.inf,
             lower=-math.inf,
-            lower_weights=weights,
+            saved_weights=weights,
             upper=math.inf,
             upper_table=np.full_like(masses, 1 / game.states),
         )
@@ -177,7 +187,7 @@ class MultiplicativeWeights(Solver):
         weight_sum = state.weight_sum + state.weights
         mass_sum, offset_sum = state.mass_sum + state.masses, state.offset_sum + state.offset
         if responder.cheap or number % AVERAGE_EVERY == 0:
-            bounds.append((responder(mass_sum / number).least - offset_sum / number, weight_sum / number))
+            bounds.append((responder(mass_sum / number).least - offset_sum / number, np.zeros(0)))  # the average
         own = bounds[0][0]
         rate = state.rate
         if self.epsilon is None:
@@ -187,7 +197,9 @@ class MultiplicativeWeights(Solver):
         expected = response.cost - state.offset
         step = rate if self.epsilon is not None else rate / max(abs(expected), 1e-12)
         play = _play(game, response.table, mean, state.log_weights, step, expected)
-        lower, lower_weights = max([(state.lower, state.lower_weights), *bounds], key=lambda pair: pair[0])
+        lower, saved = max(bounds, key=lambda pair: pair[0])
+        if state.lower >= lower:
+            lower, saved = state.lower, state.lower_weights
         upper, upper_table = min(
             [(state.upper, state.upper_table), (play.largest, response.table), (play.largest_mean, mean)],
             key=lambda pair: pair[0],
@@ -195,7 +207,6 @@ class MultiplicativeWeights(Solver):
         return State(
             round=number,
             log_weights=play.log_weights,
-            weights=play.weights,
             masses=play.masses,
             offset=play.offset,
             weight_sum=weight_sum,
@@ -205,7 +216,7 @@ class MultiplicativeWeights(Solver):
             rate=rate,
             expected=own,
             lower=lower,
-            lower_weights=lower_weights,
+            saved_weights=saved,
             upper=upper,
             upper_table=upper_table,
         )
@@ -218,7 +229,6 @@ class _Play:
     largest: float
     largest_mean: float
     log_weights: Floats
-    weights: Floats
     masses: Floats
     offset: float
 
@@ -226,27 +236,26 @@ class _Play:
 def _play(game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float) -> _Play:
     """Payoffs of both tables, nature's next mixture and its mass table, in one pass over the support points."""
     given = game.loss.table(table), game.loss.table(mean), log_weights, rate, expected
-    new_log_weights, new_weights, masses, summary = zip(*game.over_chunks(_play_chunk, given), strict=True)
+    new_log_weights, masses, summary = zip(*game.over_chunks(_play_chunk, given), strict=True)
     sums = np.stack(summary)
     total = float(sums[:, 2].sum())
     return _Play(
         largest=float(sums[:, 0].max()),
         largest_mean=float(sums[:, 1].max()),
         log_weights=np.concatenate(new_log_weights) - sums[:, 4].max(),
-        weights=np.concatenate(new_weights) / total,
         masses=np.asarray(sum(masses)) / total,
         offset=float(sums[:, 3].sum()) / total,
     )
 
 
-def _play_chunk(common: tuple[FiniteGame, Any], chunk: tuple[int, int]) -> tuple[Floats, Floats, Floats, Floats]:
+def _play_chunk(common: tuple[FiniteGame, Any], chunk: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
     from ..families.kernels import play_round
 
     (game, (losses, mean_losses, log_weights, rate, expected)), (first, last) = common, chunk
-    new_log_weights, new_weights = np.empty(last - first), np.empty(last - first)
-    masses, summary = np.zeros_like(losses), np.array([-np.inf, -np.inf, 0.0, 0.0, -np.inf])
+    new_log_weights, masses = np.empty(last - first), np.zeros_like(losses)
+    summary = np.array([-np.inf, -np.inf, 0.0, 0.0, -np.inf])
     play_round(
         first, last, game.family.start, game.cell, game.mass, game.scale, game.offset, losses, mean_losses,
-        log_weights, rate, expected, LARGEST_STEP, new_log_weights, new_weights, masses, summary,
+        log_weights, rate, expected, LARGEST_STEP, new_log_weights, masses, summary,
     )  # fmt: skip
-    return new_log_weights, new_weights, masses, summary
+    return new_log_weights, masses, summary

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ..typing import FilePath
     from .solver import Solver, State
 
-CHECKPOINT_SECONDS = 20.0
+CHECKPOINT_SECONDS = 5.0
+CHECKPOINT_SHARE = 0.05
+"""A state is saved after so many seconds, or so much later that saving takes this share of the time."""
 TRACE_DENSITY = 1000
 """The trace keeps every round up to this one, then about this many for each doubling."""
 
@@ -87,7 +89,7 @@ class Run:
                 return self._solution(state, stopped)
         elif checkpoint is not None:
             check_writable(checkpoint)  # say so now, not after hours
-        saved = time.perf_counter()
+        due = time.perf_counter() + CHECKPOINT_SECONDS
         stopped = None
         try:
             for state in self.states(state):  # noqa: B020
@@ -96,9 +98,10 @@ class Run:
                 if progress is not None:
                     progress(state, self.settings.rounds)
                 stopped = self._reason(state)
-                if checkpoint is not None and (stopped is not None or now - saved > CHECKPOINT_SECONDS):
+                if checkpoint is not None and (stopped is not None or now >= due):
                     save_checkpoint(checkpoint, state, self.trace, problem)
-                    saved = now
+                    after = time.perf_counter()
+                    due = after + max(CHECKPOINT_SECONDS, (after - now) / CHECKPOINT_SHARE)
         except KeyboardInterrupt:
             if state is None:
                 raise
