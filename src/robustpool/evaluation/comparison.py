@@ -97,7 +97,7 @@ def compare(
     >>> [(rule.name, round(rule.brier.value, 3)) for rule in found.rules]
     [('product', 0.095), ('mean', 0.127)]
     """
-    say = progress or _silent
+    say = progress or (lambda *_: None)
     method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
     low = CLIP if clip is None else low_end(clip)
     checks.whole("seed", seed, least=0)
@@ -201,10 +201,6 @@ def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
     return {"base_rate": base_rate(y, table.options), "base_rate_brier": score}
 
 
-def _silent(line: str, share: float) -> None:  # noqa: ARG001
-    return
-
-
 # --------------------------------------------------------------------------------------------------------- what is done
 
 
@@ -263,13 +259,11 @@ def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: in
         )
     at_odds = contradictions(panel)
     if at_odds:
+        odd, same = "with both a 0 and a 1", "say 0.5"
+        if panel.table.options is not None:
+            odd, same = "of which somebody rules out each option", "give all options the same"
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
-        treatment = "averages take them as numbers" + ("" if clip else ", all other rules say 0.5")
-        if panel.table.options is None:
-            notes.append(f"{what} with both a 0 and a 1: {treatment}.")
-        else:
-            treatment = treatment.replace("say 0.5", "give all options the same")
-            notes.append(f"{what} of which somebody rules out each option: {treatment}.")
+        notes.append(f"{what} {odd}: averages take them as numbers{'' if clip else f', all other rules {same}'}.")
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
         notes.append(f"Without weights, as they take none: {', '.join(without)}.")
