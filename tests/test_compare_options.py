@@ -15,10 +15,11 @@ from forecasters import of, said
 from robustpool.errors import InputError
 from robustpool.evaluation import option_scores
 from robustpool.evaluation.calibration import slope_alone
-from robustpool.evaluation.options import one_against_rest, raised
+from robustpool.evaluation.options import one_against_rest
 from robustpool.evaluation.recalibration import recalibrate
 from robustpool.evaluation.records import Comparison, Verdict
 from robustpool.evaluation.temperature import best_power
+from robustpool.forecasts import raised
 from robustpool.tables.records import ForecastTable
 from robustpool.views.comparison import as_data, as_lines
 from robustpool.views.comparison_page import write_comparison

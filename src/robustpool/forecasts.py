@@ -13,14 +13,20 @@ import warnings
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import checks
 from .aggregators.distribution_checks import check_distributions
-from .aggregators.distributions import DistributionRule, combine_distributions, distribution_rule
+from .aggregators.distributions import (
+    Combined,
+    DistributionRule,
+    combine_distributions,
+    distribution_rule,
+    least_share,
+)
 from .aggregators.grid import GridAggregator
 from .aggregators.rows import answers, blocks, contradictory
 from .aggregators.rules import Rule
@@ -39,20 +45,18 @@ CLIP = 0.01
 """Rules in which a certain report decides see reports in [0.01, 0.99], where nothing else is asked for."""
 
 
+CONTRADICTION = "0 and 1 for the same question contradict each other, so that the forecast is 0.5; row {} has both"
+ALL_RULED_OUT = (
+    "somebody rules out each of the options, so that all of them get the same forecast; row {} is such a contradiction"
+)
+
+
 class ContradictionWarning(UserWarning):
     """One agent is certain that the answer is no, another that it is yes."""
 
 
 class ClippedWarning(UserWarning):
     """Reports were brought into [0.01, 0.99], which nobody asked for."""
-
-
-class Combined(NamedTuple):
-    """What an aggregator says of some rows."""
-
-    forecasts: Floats  # (m,)
-    at_odds: list[int]  # rows with both a 0 and a 1, of which a rule says 0.5
-    clipped: int  # reports that were brought into [clip, 1 - clip]
 
 
 @overload
@@ -127,36 +131,44 @@ def aggregate(
     array([0.8781, 0.    , 0.6   ])
     """
     values = _probabilities(probabilities)
-    if values.ndim == 3:
-        return _distributions(values, rule, clip, weights)
-    if len(values) == 0:
+    if len(values) == 0 and values.ndim < 3:
         return _like(probabilities, np.zeros(0))
-    combined = combine(values, as_aggregator(rule), clip, weights)
+    options = values.ndim == 3
+    if options:
+        values = check_distributions(values)
+    combined = combine(values, distribution_rule(rule) if options else as_aggregator(rule), clip, weights)
     if combined.clipped and clip is None:
-        answered = int(np.count_nonzero(~np.isnan(values)))
-        warnings.warn(clipped_words(combined.clipped, answered, "clip=0"), ClippedWarning, stacklevel=2)
+        answered = int(np.count_nonzero(~np.isnan(values[..., 0] if options else values)))
+        what = "answer" if options else "report"
+        words = clipped_words(combined.clipped, answered, "clip=0", what, options=options)
+        warnings.warn(words, ClippedWarning, stacklevel=2)
     if combined.at_odds:
-        warnings.warn(_contradictions(combined.at_odds, len(combined.forecasts)), ContradictionWarning, stacklevel=2)
+        what = ALL_RULED_OUT if options else CONTRADICTION
+        rows = f"({len(combined.at_odds)} of {len(combined.forecasts)} rows{'' if options else ' have'})"
+        warnings.warn(f"{what.format(combined.at_odds[0])} {rows}.", ContradictionWarning, stacklevel=2)
     return float(combined.forecasts[0]) if values.ndim == 1 else _like(probabilities, combined.forecasts)
 
 
 def combine(
     values: Floats,
-    aggregator: Callable[[Any], Any],
+    aggregator: Callable[[Any], Any] | DistributionRule,
     clip: float | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Combined:
-    """What an aggregator says of each row, for those who warn in words of their own.
+    """What an aggregator says of each row, (m, n) or with options (m, n, k), for those who warn in words of their own.
 
     >>> said = combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"), clip=0)
     >>> said.at_odds, said.clipped
     ([0], 0)
     """
     low = clip_for(aggregator, clip)
-    if isinstance(aggregator, Rule):
-        return _by_rule(aggregator, values, low, weights)
-    if weights is not None:
+    if weights is not None and not isinstance(aggregator, Rule | DistributionRule):
         raise InputError("weights go with the rules that take them; a design or a callable takes none.")
+    by_agent = None if weights is None else _by_agent(weights, np.atleast_2d(values).shape[:2])
+    if values.ndim == 3 or isinstance(aggregator, DistributionRule):
+        return combine_distributions(values, aggregator, low, by_agent)
+    if isinstance(aggregator, Rule):
+        return _by_rule(aggregator, values, low, by_agent)
     return Combined(_by_function(aggregator, values, low), [], outside(values, low))
 
 
@@ -191,36 +203,37 @@ def outside(values: Floats, low: float) -> int:
     return int(np.count_nonzero((values < low) | (values > 1 - low))) if low else 0
 
 
-def clipped_words(clipped: int, of: int, remedy: str, what: str = "report") -> str:
+def raised(distributions: Floats, clip: float) -> int:
+    """How many answers, (..., K) with NaN beyond the options of their question, the clipping changes.
+
+    >>> raised(np.array([[0.0, 0.5, 0.5], [0.3, 0.7, np.nan]]), 0.01)
+    1
+    """
+    sizes = np.count_nonzero(~np.isnan(distributions), axis=-1)
+    share = np.array([least_share(clip, max(k, 1)) for k in range(distributions.shape[-1] + 1)])[sizes]
+    return int(np.count_nonzero((distributions < share[..., None]).any(axis=-1)))
+
+
+def clipped_words(clipped: int, of: int, remedy: str, what: str = "report", *, options: bool = False) -> str:
     """What was done to reports by default, and how to have them taken at their word.
 
     >>> clipped_words(1, 2, "--clip 0")
     '1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.'
     """
-    return f"{brought(clipped, of, what)}; {remedy} takes them at their word."
+    return f"{brought(clipped, of, what, options=options)}; {remedy} takes them at their word."
 
 
-def raised_words(clipped: int, of: int, remedy: str = "clip=0", clip: float = CLIP) -> str:
-    """The same of answers that are distributions over options.
-
-    >>> raised_words(3, 40)
-    '3 of 40 answers were raised to at least 0.01 for each option; clip=0 takes them at their word.'
-    """
-    was = "was" if clipped == 1 else "were"
-    return (
-        f"{clipped:,} of {counted(of, 'answer')} {was} raised to at least {clip:g} for each option; {remedy} takes them at "
-        "their word."
-    )
-
-
-def brought(clipped: int, of: int, what: str, clip: float = CLIP) -> str:
-    """How many reports were brought inside.
+def brought(clipped: int, of: int, what: str, clip: float = CLIP, *, options: bool = False) -> str:
+    """How many reports were brought inside, or how many distributions over options were raised.
 
     >>> brought(3, 40, "answer")
     '3 of 40 answers were brought into [0.01, 0.99]'
+    >>> brought(3, 40, "answer", options=True)
+    '3 of 40 answers were raised to at least 0.01 for each option'
     """
     was = "was" if clipped == 1 else "were"
-    return f"{clipped:,} of {counted(of, what)} {was} brought into [{clip:g}, {1 - clip:g}]"
+    inside = f"raised to at least {clip:g} for each option" if options else f"brought into [{clip:g}, {1 - clip:g}]"
+    return f"{clipped:,} of {counted(of, what)} {was} {inside}"
 
 
 # ------------------------------------------------------------------------------------------------------ what comes in
@@ -301,10 +314,9 @@ def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
 # -------------------------------------------------------------------------------------------------------- in between
 
 
-def _by_rule(rule: Rule, values: Floats, low: float, weights: npt.ArrayLike | None) -> Combined:
+def _by_rule(rule: Rule, values: Floats, low: float, by_agent: Floats | None) -> Combined:
     """What a rule says, in blocks that stay in the cache."""
     reports = np.atleast_2d(values)
-    by_agent = None if weights is None else _by_agent(weights, reports.shape)
     forecasts = np.empty(len(reports))
     at_odds: list[int] = []
     clipped = 0
@@ -370,32 +382,3 @@ def _first(entries: npt.NDArray[Any], wrong: Booleans, what: str) -> str:
     names = {1: ("entry",), 2: ("row", "column"), 3: ("row", "agent", "option")}[wrong.ndim]
     place = ", ".join(f"{name} {at}" for name, at in zip(names, where, strict=True))
     return f"{place} is {entries.item(*where)!r} ({wrong.sum()} of {wrong.size} {what})"
-
-
-# ------------------------------------------------------------------------------------------- more than two outcomes
-
-
-def _distributions(values: Floats, rule: AnyAggregator, clip: float | None, weights: npt.ArrayLike | None) -> Floats:
-    """What a rule says of questions with options, (questions, agents, options) -> (questions, options), with a warning."""
-    reports = check_distributions(values)
-    chosen = distribution_rule(rule)
-    by_agent = None if weights is None else _by_agent(weights, values.shape[:2])
-    forecasts, at_odds, clipped = combine_distributions(reports, chosen, clip_for(chosen, clip), by_agent)
-    if clipped and clip is None:
-        answered = int(np.count_nonzero(~np.isnan(reports[:, :, 0])))
-        warnings.warn(raised_words(clipped, answered), ClippedWarning, stacklevel=3)
-    if at_odds:
-        warnings.warn(
-            "somebody rules out each of the options, so that all of them get the same forecast; "
-            f"row {at_odds[0]} is such a contradiction ({len(at_odds)} of {len(forecasts)} rows).",
-            ContradictionWarning,
-            stacklevel=3,
-        )
-    return forecasts
-
-
-def _contradictions(at_odds: list[int], rows: int) -> str:
-    return (
-        "0 and 1 for the same question contradict each other, so that the forecast is 0.5; "
-        f"row {at_odds[0]} has both ({len(at_odds)} of {rows} rows have)."
-    )

@@ -165,7 +165,7 @@ def clipped(reports: Floats, clip: float) -> tuple[Floats, Booleans]:
 class Combined(NamedTuple):
     """Forecasts, and what was odd about the reports."""
 
-    forecasts: Floats  # (m, k); NaN where nobody answered
+    forecasts: Floats  # (m,), or with options (m, k); NaN where nobody answered
     at_odds: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
     clipped: int  # answers that the clipping changed
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,11 +108,6 @@ def weights_for(members: Sequence[Member], sample_weight: Any) -> dict[str, dict
 def requesting_weights(member: Any) -> Any:
     """The same for metadata routing: a calibration uses whatever sample weights there are."""
     return member.set_fit_request(sample_weight=True) if isinstance(member, CalibratedClassifierCV) else member
-
-
-def fit_member(member: Any, X: Any, y: Any, parameters: Mapping[str, Any]) -> Any:
-    """Fit one, in a process of its own if joblib says so."""
-    return member.fit(X, y, **parameters)
 
 
 def common_classes(members: Sequence[Member]) -> NDArray[Any]:

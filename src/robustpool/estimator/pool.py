@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
-from ..aggregators.distributions import clipped as clipped_distributions
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, aggregate, clip_for, outside
+from ..forecasts import ContradictionWarning, aggregate, clip_for
+from .pooled import PooledClassifier
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ NEARLY_CERTAIN = 2.0**-53
 """Log-odds, however large, stay so far from 0 and 1: the number next to 1 that is not 1, and its mirror image."""
 
 
-class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimator):  # type: ignore[misc]
     """Pool columns of probabilities into one, by a rule.
 
     Each column is a forecaster, each row a question, each entry the forecaster's probability of the second class; NaN
@@ -108,7 +108,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         self.aggregator_ = as_aggregator(self.rule)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ContradictionWarning)  # `transform` warns
-            self._pool(checked if y is None else checked[0])
+            self._pool(self._probabilities(checked if y is None else checked[0]))
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -117,12 +117,7 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         A question that nobody answered gives NaN.
         """
         forecasts = self._forecasts(X)
-        return forecasts if self._several else forecasts[:, None]
-
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """The pooled probability of each class: (questions, columns) -> (questions, classes)."""
-        forecasts = self._forecasts(X)
-        return forecasts if self._several else np.column_stack([1 - forecasts, forecasts])
+        return forecasts if forecasts.ndim == 2 else forecasts[:, None]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest class, and the first of them if several are: (questions, columns) -> (questions,)."""
@@ -135,49 +130,32 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
             )
         return self.classes_[np.argmax(probabilities, axis=1)]
 
-    def clipped(self, X: ArrayLike) -> int:
-        """How many of the probabilities (with K > 2 classes: of the distributions) are clipped before they are pooled."""
-        reports = self._probabilities(self._checked(X))
-        low = clip_for(self.aggregator_, self.clip)
-        if self._several:
-            return int(np.count_nonzero(clipped_distributions(reports, low)[1])) if low else 0
-        return outside(reports, low)
-
     def _forecasts(self, X: ArrayLike) -> Floats:
-        return self._pool(self._checked(X))
+        return self._pool(self._reports(X))
 
-    def _checked(self, X: ArrayLike) -> Floats:
+    def _reports(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
-        checked: Floats = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        return checked
+        return self._probabilities(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False))
 
     def _probabilities(self, X: Floats) -> Floats:
-        if self._several:
-            return self._distributions(X.reshape(len(X), -1, len(self.classes_)))
-        return np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN) if self.input == "log-odds" else X
-
-    def _distributions(self, X: Floats) -> Floats:
-        """What the forecasters say of each of K > 2 classes: (questions, forecasters, K)."""
+        """What the columns say: (questions, forecasters), or with K > 2 classes (questions, forecasters, K)."""
+        several = len(self.classes_) > 2
+        reports = X.reshape(len(X), -1, len(self.classes_)) if several else X
         if self.input == "probabilities":
-            return X
-        e = np.maximum(np.exp(X - X.max(axis=2, keepdims=True)), NEARLY_CERTAIN)
+            return reports
+        if not several:
+            return np.clip(expit(X), NEARLY_CERTAIN, 1 - NEARLY_CERTAIN)
+        e = np.maximum(np.exp(reports - reports.max(axis=2, keepdims=True)), NEARLY_CERTAIN)
         return np.asarray(e / e.sum(axis=2, keepdims=True))
 
-    @property
-    def _several(self) -> bool:
-        """Whether there are more than two classes."""
-        return len(self.classes_) > 2
-
-    def _pool(self, X: Floats) -> Floats:
-        reports = self._probabilities(X)
+    def _pool(self, reports: Floats) -> Floats:
         clip = clip_for(self.aggregator_, self.clip)
         return np.asarray(aggregate(reports, self.aggregator_, clip=clip, weights=self.weights))
 
     @property
-    def _n_features_out(
-        self,
-    ) -> int:  # what the mixin asks for: one column, robustpool0, or one for each of K > 2 classes
-        return len(self.classes_) if self._several else 1
+    def _n_features_out(self) -> int:
+        """How many columns there are, as the mixin asks: robustpool0, or one for each of K > 2 classes."""
+        return len(self.classes_) if len(self.classes_) > 2 else 1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

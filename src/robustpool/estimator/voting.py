@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import checks
-from ..aggregators.distributions import clipped as clipped_distributions
-from ..aggregators.distributions import combine_distributions, distribution_rule
+from ..aggregators.distributions import distribution_rule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, clip_for, combine, outside
+from ..forecasts import ContradictionWarning, combine
 from . import members as m
 from .composition import Composition
+from .pooled import PooledClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 
-class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  # type: ignore[misc]
+class RobustVotingClassifier(PooledClassifier, Composition):
     """Fit classifiers, calibrate them if asked, and pool their probabilities by a rule.
 
     Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean"``, but for the rule:
@@ -138,13 +137,11 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         reserved = self.get_params(deep=False)
         given = m.check_members(self.estimators, reserved, calibrated=self.calibration is not None, prefit=self.prefit)
         aggregator = as_aggregator(self.rule)
-        self._pool(np.full((1, len(given)), 0.5), aggregator)  # what cannot be pooled is refused before the work begins
+        combine(np.full((1, len(given)), 0.5), aggregator, self.clip, self._weights())  # refuses before the work begins
         members = [(name, self._prepared(estimator)) for name, estimator in given]
         y = None if y is None else column_or_1d(y, warn=True)
         routed = self._routed(members, sample_weight, parameters)
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(m.fit_member)(member, X, y, routed[name]) for name, member in members
-        )
+        fitted = Parallel(n_jobs=self.n_jobs)(delayed(member.fit)(X, y, **routed[name]) for name, member in members)
         names = [name for name, _ in given]
         classes = m.common_classes(list(zip(names, fitted, strict=True)))
         if len(classes) > 2:
@@ -190,23 +187,6 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
 
     # --------------------------------------------------------------------------------------------------------- predicting
 
-    def predict_proba(self, X: Any) -> Floats:
-        """The pooled probability of each class: (samples, ...) -> (samples, classes)."""
-        said = self._said(X)
-        if len(self.classes_) == 2:
-            second = self._pool(said[:, 1], self.aggregator_)
-            return np.column_stack([1 - second, second])
-        low = clip_for(self.aggregator_, self.clip)
-        pooled = combine_distributions(_distributions(said), self.aggregator_, low, self._weights())
-        if pooled.at_odds:
-            warnings.warn(
-                "members that rule out each of the classes of a sample contradict each other, so that all get the same "
-                f"({len(pooled.at_odds)} of {len(said)} samples); clip brings them inside.",
-                ContradictionWarning,
-                stacklevel=2,
-            )
-        return pooled.forecasts
-
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class, and the first of them if several are: (samples, ...) -> (samples,)."""
         likeliest = np.argmax(self.predict_proba(X), axis=1)
@@ -220,15 +200,6 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         """
         said = self._said(X)
         return said[:, 1] if len(self.classes_) == 2 else said.transpose(0, 2, 1).reshape(len(said), -1)
-
-    def clipped(self, X: Any) -> int:
-        """How many of the members' probabilities are clipped before they are pooled; with more than two classes, how many
-        of their distributions.
-        """
-        said, low = self._said(X), clip_for(self.aggregator_, self.clip)
-        if len(self.classes_) == 2:
-            return outside(said[:, 1], low)
-        return int(np.count_nonzero(clipped_distributions(_distributions(said), low)[1])) if low else 0
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002  # the caller passes it
         """The names of the columns of `transform`: the members, with more than two classes each with its classes."""
@@ -244,15 +215,30 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
         said: Floats = np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
         return said
 
-    def _pool(self, reports: Floats, aggregator: Any) -> Floats:
-        pooled = combine(reports, aggregator, self.clip, self._weights())
+    def _reports(self, X: Any) -> Floats:
+        """The same as reports to pool: (samples, members), or with more than two classes (samples, members, classes).
+
+        Sums that are not quite 1 are made so; a member that gives nothing to any class gives all the same.
+        """
+        said = self._said(X)
+        if len(self.classes_) == 2:
+            return said[:, 1]
+        answers = said.transpose(0, 2, 1)
+        total = answers.sum(axis=2, keepdims=True)
+        return np.divide(answers, total, out=np.full(answers.shape, 1 / answers.shape[2]), where=total > 0)
+
+    def _forecasts(self, X: Any) -> Floats:
+        reports = self._reports(X)
+        pooled = combine(reports, self.aggregator_, self.clip, self._weights())
         if pooled.at_odds:
-            warnings.warn(
+            why = (
                 "members that say 0 and 1 of the same sample contradict each other, so that the forecast is 0.5 "
-                f"({len(pooled.at_odds)} of {len(reports)} forecasts); clip brings them inside.",
-                ContradictionWarning,
-                stacklevel=3,
+                "({} of {} forecasts); clip brings them inside."
+                if reports.ndim == 2
+                else "members that rule out each of the classes of a sample contradict each other, so that all get the same "
+                "({} of {} samples); clip brings them inside."
             )
+            warnings.warn(why.format(len(pooled.at_odds), len(reports)), ContradictionWarning, stacklevel=3)
         return pooled.forecasts
 
     # --------------------------------------------------------------------------------------- what scikit-learn asks for
@@ -280,13 +266,3 @@ class RobustVotingClassifier(ClassifierMixin, TransformerMixin, Composition):  #
             member = m.requesting_weights(self._prepared(estimator))
             router.add(**{name: member}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         return router
-
-
-def _distributions(said: Floats) -> Floats:
-    """What members say of the classes, (samples, classes, members), as distributions (samples, members, classes).
-
-    Sums that are not quite 1 are made so; a member that gives nothing to any class gives all the same.
-    """
-    answers = said.transpose(0, 2, 1)
-    total = answers.sum(axis=2, keepdims=True)
-    return np.divide(answers, total, out=np.full(answers.shape, 1 / answers.shape[2]), where=total > 0)

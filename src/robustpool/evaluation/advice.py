@@ -21,7 +21,7 @@ from .diagnosis import (
     is_extremising,
     reference_of,
 )
-from .diagnosis_words import confidence_says, individuals_say, signed_span, the, theory_says, without_forecasters
+from .diagnosis_words import confidence_says, individuals_say, the, theory_says, without_forecasters
 from .records import Verdict
 from .scoring import UNSEEN
 
@@ -51,17 +51,14 @@ def advise(comparison: Comparison) -> tuple[str, ...]:
         )
     if found.confidence in (Confidence.WRONG_WAY, Confidence.UNINFORMED):
         return _without_a_rule(comparison, found)
-    reasons = [
-        _sample(comparison, found),
-        *individuals_say(comparison.individuals, found),
-        theory_says(comparison, found),
-        *_data(comparison, found),
-        _recalibration(comparison, found),
-    ]
     if comparison.answers == comparison.questions:
-        reasons = [_sample(comparison, found), confidence_says(comparison.individuals, found)]
-        return tuple(filter(None, [_nothing_to_combine(comparison), *reasons, _reservation(comparison)]))
-    return tuple(filter(None, [_what_to_do(comparison, found), *reasons, _reservation(comparison)]))
+        sentences = [_nothing_to_combine(comparison), _sample(comparison, found)]
+        sentences.append(confidence_says(comparison.individuals, found))
+    else:
+        sentences = [_what_to_do(comparison, found), _sample(comparison, found)]
+        sentences += [*individuals_say(comparison.individuals, found), theory_says(comparison, found)]
+        sentences += [*_data(comparison, found), _recalibration(comparison, found)]
+    return tuple(filter(None, [*sentences, _reservation(comparison)]))
 
 
 # ------------------------------------------------------------------------------------------------- nothing to choose from
@@ -86,7 +83,7 @@ def _without_a_rule(comparison: Comparison, found: Diagnosis) -> tuple[str, ...]
 
 def _nothing_to_combine(comparison: Comparison) -> str:
     to_do = f"{TO_DO}there is nothing to combine, as each question has one answer"
-    own = next((rule for rule in comparison.recalibrated if rule.name == comparison.reference), None)
+    own = _named(comparison.reference, comparison.recalibrated)
     if own is None or own.verdict is not Verdict.BETTER:
         return f"{to_do}."
     gain = f"{own.brier.value:.4f} against {reference_of(comparison).brier.value:.4f}"
@@ -102,32 +99,33 @@ def _what_to_do(comparison: Comparison, found: Diagnosis) -> str:
         rule = _until_more_is_known(comparison)
         keep = f"keep the rule that you have, or take {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
         return f"{TO_DO}{keep}: so few cannot tell which rule is best.{_by(rule, comparison)}"
-    minimax = next((rule for rule in comparison.rules if rule.name == "minimax"), None)
-    if _theorys_case(found) and minimax is not None and _stands(minimax, comparison):
+    minimax = _named("minimax", comparison.rules) if _theorys_case(found) else None
+    if minimax is not None and _stands(minimax, comparison):
         best = comparison.rules[0]
-        tied = (
-            "" if best is minimax or best.name == LEANING else f"; {best.name}, the best score, cannot be told from it"
-        )
+        tied = "" if best.name in ("minimax", LEANING) else f"; {best.name}, the best score, cannot be told from it"
         return f"{TO_DO}use minimax{_told(minimax, comparison)}{tied}.{_by(minimax, comparison)}"
-    raw, recalibrated = _winner(comparison.rules), _winner(comparison.recalibrated)
-    chosen = raw
+    winner, recalibrated = _winner(comparison.rules), _winner(comparison.recalibrated)
     if recalibrated is not None and found.sharing is Sharing.NESTED:
-        simple = next((rule for rule in comparison.recalibrated if rule.name == comparison.reference), recalibrated)
-        chosen = simple if simple.verdict is Verdict.BETTER else recalibrated
-    elif recalibrated is not None and (raw is None or _gains(recalibrated, raw, found)):
-        chosen = recalibrated
-    if chosen is None:
+        simple = _named(comparison.reference, comparison.recalibrated)
+        winner = simple if simple is not None and simple.verdict is Verdict.BETTER else recalibrated
+    elif recalibrated is not None and (winner is None or _gains(recalibrated, winner, found)):
+        winner = recalibrated
+    if winner is None:
         return _keep(comparison)
-    first = "" if chosen.recalibration == "none" else f"recalibrate the forecasters ({chosen.recalibration}), then "
-    why = _why_not_the_best(chosen, comparison, found)
-    if _theorys_case(found) and minimax is not None:
+    first = "" if winner.recalibration == "none" else f"recalibrate the forecasters ({winner.recalibration}), then "
+    why = _why_not_the_best(winner, comparison, found)
+    if minimax is not None:
         why = f", which did better here than minimax{why}"
-    return f"{TO_DO}{first}use {the(chosen.name)}{_told(chosen, comparison)}{why}.{_by(chosen, comparison)}"
+    return f"{TO_DO}{first}use {the(winner.name)}{_told(winner, comparison)}{why}.{_by(winner, comparison)}"
+
+
+def _named(name: str, rules: tuple[RuleScore, ...]) -> RuleScore | None:
+    return next((rule for rule in rules if rule.name == name), None)
 
 
 def _until_more_is_known(comparison: Comparison) -> RuleScore:
     """The default rule, unless it was not scored or is told apart from the reference for the worse."""
-    default = next((rule for rule in comparison.rules if rule.name == DEFAULT), None)
+    default = _named(DEFAULT, comparison.rules)
     return reference_of(comparison) if default is None or default.verdict is Verdict.WORSE else default
 
 
@@ -147,16 +145,18 @@ def _keep(comparison: Comparison) -> str:
     reference = reference_of(comparison)
     leaning = any(rule.name == LEANING and rule.verdict is Verdict.BETTER for rule in comparison.rules)
     but = f" but {LEANING}, which leans towards no on every question" if leaning else ""
-    said = f"{TO_DO}use {the(reference.name)}: nothing that was tried is surely better{but}."
+    keep = (
+        f"{TO_DO}use {the(reference.name)}: nothing that was tried is surely better{but}.{_by(reference, comparison)}"
+    )
     best = _best(comparison)
     if best.brier.value > reference.brier.value - UNSEEN:
-        return f"{said}{_by(reference, comparison)}"
-    scored = (
-        f"{_after(best)} has the best score{' otherwise' if leaning else ''}, {best.brier.value:.4f} against "
-        f"{reference.brier.value:.4f}, but cannot be told from {the(reference.name)} ({signed_span(best.difference)})"
-    )
+        return keep
     trial = _command(best, comparison.clip) if best.recalibration != "none" else ""
-    return f"{said}{_by(reference, comparison)} {scored}{f'; to try it: {trial}' if trial else ''}."
+    return (
+        f"{keep} {_after(best)} has the best score{' otherwise' if leaning else ''}, {best.brier.value:.4f} against "
+        f"{reference.brier.value:.4f}, but cannot be told from {the(reference.name)} "
+        f"({best.difference.low:+.4f} to {best.difference.high:+.4f}){f'; to try it: {trial}' if trial else ''}."
+    )
 
 
 def _why_not_the_best(chosen: RuleScore, comparison: Comparison, found: Diagnosis) -> str:
@@ -236,9 +236,7 @@ def _sample(comparison: Comparison, found: Diagnosis) -> str:
     if comparison.clusters is not None:
         size += f" in {counted(comparison.clusters, 'cluster')}"
     difference = findable(comparison)
-    finds = (
-        "" if difference is None else f"a difference of {_rounded(difference)} in Brier score four times out of five"
-    )
+    finds = f"a difference of {_rounded(difference)} in Brier score four times out of five" if difference else ""
     if found.sample is Sample.SMALL:
         return f"{size}: a small sample, which cannot tell much{f' (it finds {finds})' if finds else ''}."
     return f"{size} find {finds}." if finds else ""
@@ -255,25 +253,22 @@ def _rounded(difference: float) -> str:
 
 def _data(comparison: Comparison, found: Diagnosis) -> list[str]:
     reference = reference_of(comparison)
-    said = [] if found.sample is Sample.SMALL else [_beyond(comparison, found) or _told_apart(comparison)]
-    if comparison.base_rate_brier < reference.brier.value - UNSEEN:
-        said.append(
-            f"{without_forecasters(comparison)} has {comparison.base_rate_brier:.4f}, less than {the(reference.name)}."
-        )
-    return said
+    sentences = [] if found.sample is Sample.SMALL else [_beyond(comparison, found) or _told_apart(comparison)]
+    score = comparison.base_rate_brier
+    if score < reference.brier.value - UNSEEN:
+        sentences.append(f"{without_forecasters(comparison)} has {score:.4f}, less than {the(reference.name)}.")
+    return sentences
 
 
 def _told_apart(comparison: Comparison) -> str:
     if len(comparison.rules) == 1:
         return ""
-    count = {
-        verdict: sum(rule.verdict is verdict for rule in comparison.rules)
-        for verdict in (Verdict.BETTER, Verdict.WORSE)
-    }
-    if not any(count.values()):
+    verdicts = [rule.verdict for rule in comparison.rules]
+    clear = [verdict for verdict in (Verdict.BETTER, Verdict.WORSE) if verdict in verdicts]
+    if not clear:
         return f"No rule can be told apart from {the(comparison.reference)}."
-    said = [f"{number} did {verdict.value}" for verdict, number in count.items() if number]
-    return f"Of {counted(len(comparison.rules) - 1, 'other rule')} {listed(said)} than {the(comparison.reference)}."
+    counts = listed([f"{verdicts.count(verdict)} did {verdict.value}" for verdict in clear])
+    return f"Of {counted(len(comparison.rules) - 1, 'other rule')} {counts} than {the(comparison.reference)}."
 
 
 def _beyond(comparison: Comparison, found: Diagnosis) -> str:

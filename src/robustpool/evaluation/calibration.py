@@ -17,6 +17,8 @@ from ..numerics import logit, sigma
 from .records import Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..typing import Floats, Integers
 
 MOST_STEPS = 100
@@ -46,42 +48,48 @@ def fit_logistic(
 ) -> Floats:
     """Maximise sum_i w_i log Pr[y_i] - sum_k pull_k (beta_k - towards_k)^2 / 2 with Pr[y = 1] = sigma(beta_0 + beta_1 x).
 
-    Newton's steps, halved while they lead downhill; the problem is concave. Without a pull a maximum exists only if the
-    outcomes overlap (see `overlap`). An infinite pull keeps a parameter where it is.
+    The problem is concave. Without a pull a maximum exists only if the outcomes overlap (see `overlap`). An infinite pull
+    keeps a parameter where it is.
 
     >>> x = np.array([-2.0, -1.0, 1.0, 2.0, 0.5])
     >>> fit_logistic(x, np.array([0.0, 1.0, 0.0, 1.0, 1.0]), np.ones(5)).round(3)
     array([0.402, 0.52 ])
     """
-    target = np.array(towards)
-    free = np.isfinite(pull)
-    strength = np.where(free, pull, 0.0)
+    target, strength = np.array(towards, dtype=np.float64), np.array(pull)
+    free = np.isfinite(strength)
     design = np.stack([np.ones_like(x), x])  # (2, m)
+    fixed = target[~free] @ design[~free]
+    design, start, strength = design[free], target[free], strength[free]
 
-    def objective(beta: Floats) -> tuple[float, Floats]:
-        """What is maximised, and the probabilities."""
-        z = beta @ design
-        small = np.exp(-np.abs(z))
-        likelihood = weights @ (outcomes * z - np.maximum(z, 0) - np.log1p(small))
-        p = np.where(z < 0, small, 1.0) / (1.0 + small)
-        return float(likelihood - strength @ (beta - target) ** 2 / 2), p
+    def objective(beta: Floats) -> tuple[float, Floats, Floats]:
+        z, away = fixed + beta @ design, beta - start
+        p = sigma(z)
+        value = weights @ (outcomes * z - np.logaddexp(0, z)) - strength @ away**2 / 2
+        gradient = design @ (weights * (outcomes - p)) - strength * away
+        return float(value), gradient, _information(design, weights * p * (1 - p)) + np.diag(strength)
 
-    beta = target.copy()
-    value, p = objective(beta)
+    target[free] = climb(objective, start)
+    return target
+
+
+def climb(objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats) -> Floats:
+    """Where a concave function of (k,) is largest, given its value, its gradient and its second derivatives times -1.
+
+    Newton's steps, halved while they lead downhill.
+    """
+    at = start
+    value, gradient, curvature = objective(at)
     for _ in range(MOST_STEPS):
-        gradient = (design @ (weights * (outcomes - p)) - strength * (beta - target))[free]
-        hessian = _information(design, weights * p * (1 - p)) + np.diag(strength)
-        step = np.zeros(2)
-        step[free] = np.linalg.solve(hessian[np.ix_(free, free)] + 1e-12 * np.eye(free.sum()), gradient)
+        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(at)), gradient)
         while True:
-            new, p = objective(beta + step)
+            new, gradient, curvature = objective(at + step)
             if new >= value or np.abs(step).max() < TINY:
                 break
-            step /= 2
-        beta, value = beta + step, new
+            step = step / 2
+        at, value = at + step, new
         if np.abs(step).max() < TINY:
             break
-    return beta
+    return at
 
 
 def overlap(x: Floats, outcomes: Floats) -> bool:
@@ -140,17 +148,19 @@ def slope_alone(x: Floats, outcomes: Floats, weights: Floats, clusters: Integers
 
 
 def _intervals(beta: Floats, design: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> list[Interval]:
-    """The fitted parameters, each with the interval that its sandwich variance gives; the design has the shape (k, m)."""
-    number = int(clusters.max()) + 1
+    """The parameters of a logistic regression with their intervals; the design has the shape (k, m)."""
     p = sigma(beta @ design)
-    scores = np.stack([np.bincount(clusters, weights * (outcomes - p) * row, minlength=number) for row in design])
-    bread = np.linalg.inv(_information(design, weights * p * (1 - p)))
+    return intervals(beta, design * (weights * (outcomes - p)), _information(design, weights * p * (1 - p)), clusters)
+
+
+def intervals(beta: Floats, gradients: Floats, information: Floats, clusters: Integers) -> list[Interval]:
+    """The fitted parameters (k,), each with the interval that its sandwich variance gives; each row's gradient is in (k, m)."""
+    number = int(clusters.max()) + 1
+    scores = np.stack([np.bincount(clusters, row, minlength=number) for row in gradients])
+    bread = np.linalg.inv(information)
     variance = np.diag(bread @ scores @ scores.T @ bread) * number / (number - 1)
     reach = t_quantile(0.975, number - 1) * np.sqrt(variance)
-    return [
-        Interval(float(value), float(value - width), float(value + width))
-        for value, width in zip(beta, reach, strict=True)
-    ]
+    return [Interval(*ends) for ends in np.stack([beta, beta - reach, beta + reach], axis=1).tolist()]
 
 
 @cache

@@ -11,21 +11,19 @@ from .. import checks
 from ..aggregators.rules import Rule
 from ..designs.any_aggregator import as_aggregator
 from ..errors import InputError
-from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised_words
+from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised
 from ..tables.reading import read_forecasts
 from ..wording import counted
-from . import option_scores
 from .advice import advise
 from .bootstrap import affordable
-from .contenders import Contenders, contenders, name_of
+from .contenders import Contenders, contenders, for_options, name_of
 from .diagnosis import FEW_QUESTIONS
 from .individuals import describe, pair_sample
-from .options import describe_options, for_options, measure_options, raised
+from .option_scores import base_rate, base_rate_brier
 from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
 from .recalibration import METHODS
 from .recalibration import recalibrate as recalibrate_table
 from .records import Comparison, Individuals, Interval
-from .scores import base_rate_brier
 from .scoring import Measured, measure, resample, rule_scores
 
 if TYPE_CHECKING:
@@ -99,7 +97,7 @@ def compare(
     >>> [(rule.name, round(rule.brier.value, 3)) for rule in found.rules]
     [('product', 0.095), ('mean', 0.127)]
     """
-    say = progress or _silent
+    say = progress or (lambda *_: None)
     method = checks.choice("recalibrate", recalibrate, ("auto", "none", *METHODS))
     low = CLIP if clip is None else low_end(clip)
     checks.whole("seed", seed, least=0)
@@ -120,7 +118,7 @@ def compare(
     draws = affordable(asked, clusters)
 
     say("the individuals", 0.1)
-    individuals = (describe if table.options is None else describe_options)(panel, draws=draws, seed=seed)
+    individuals = describe(panel, draws=draws, seed=seed)
     measured = _measured(chosen, "none", panel, clip, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
@@ -195,15 +193,12 @@ def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str
 
 def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
     """How often the event happened (or the most frequent outcome came true), and what always saying so would score."""
-    y, options = table.outcome, table.options
-    if options is None:
-        return {"base_rate": float(y.mean()), "base_rate_brier": base_rate_brier(y, clusters)}
-    score = option_scores.base_rate_brier(y, options, clusters)
-    return {"base_rate": option_scores.base_rate(y, options), "base_rate_brier": score}
-
-
-def _silent(line: str, share: float) -> None:  # noqa: ARG001
-    return
+    y = table.outcome
+    if table.options is None:  # half of the score of two options
+        score = base_rate_brier(y, [("no", "yes")] * len(y), clusters) / 2
+        return {"base_rate": float(y.mean()), "base_rate_brier": score}
+    score = base_rate_brier(y, table.options, clusters)
+    return {"base_rate": base_rate(y, table.options), "base_rate_brier": score}
 
 
 # --------------------------------------------------------------------------------------------------------- what is done
@@ -247,8 +242,7 @@ def _measured(
         except InputError as error:  # a design for two agents, or for other reports
             unscored[name] = str(error)
         else:
-            scored = measure if panel.table.options is None else measure_options
-            measured.append(scored(name, words, forecasts, panel))
+            measured.append(measure(name, words, forecasts, panel))
     return measured
 
 
@@ -259,21 +253,17 @@ def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: in
     """What was done to the data that a reader of the table might not expect."""
     notes = []
     if clipped:
-        done = brought(clipped, panel.table.rows, "answer", clip)
-        if panel.table.options is not None:
-            done = raised_words(clipped, panel.table.rows, clip=clip).partition(";")[0]
+        done = brought(clipped, panel.table.rows, "answer", clip, options=panel.table.options is not None)
         notes.append(
             f"{done} for rules in which a certain answer decides, as `aggregate` does it; --clip 0 takes them at their word."
         )
     at_odds = contradictions(panel)
     if at_odds:
+        odd, same = "with both a 0 and a 1", "say 0.5"
+        if panel.table.options is not None:
+            odd, same = "of which somebody rules out each option", "give all options the same"
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
-        treatment = "averages take them as numbers" + ("" if clip else ", all other rules say 0.5")
-        if panel.table.options is None:
-            notes.append(f"{what} with both a 0 and a 1: {treatment}.")
-        else:
-            treatment = treatment.replace("say 0.5", "give all options the same")
-            notes.append(f"{what} of which somebody rules out each option: {treatment}.")
+        notes.append(f"{what} {odd}: averages take them as numbers{'' if clip else f', all other rules {same}'}.")
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
         notes.append(f"Without weights, as they take none: {', '.join(without)}.")

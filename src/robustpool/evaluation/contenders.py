@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..aggregators.distributions import DISTRIBUTION_RULES
 from ..aggregators.rules import RULES, Rule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
 
 Contenders = dict[str, Callable[[Any], Any]]
+
+FOR_TWO = f"made for two outcomes; for more there are {', '.join(DISTRIBUTION_RULES)}."
 
 
 def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[str, str]]:
@@ -34,6 +37,14 @@ def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[
             raise InputError(f"rules must have different names; {name} is there twice.")
         named[name] = aggregator
     return named, unscored
+
+
+def for_options(rules: Contenders, unscored: dict[str, str]) -> tuple[Contenders, dict[str, str]]:
+    """Those of the rules that are for more than two outcomes, and the others with the reason."""
+    fit = [name for name, rule in rules.items() if isinstance(rule, Rule) and rule.name in DISTRIBUTION_RULES]
+    return {name: rules[name] for name in fit}, dict.fromkeys(
+        [*unscored, *(name for name in rules if name not in fit)], FOR_TWO
+    )
 
 
 def _missing(name: str) -> list[str]:

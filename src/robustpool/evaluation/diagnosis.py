@@ -10,7 +10,7 @@ import numpy as np
 
 from ..aggregators.rules import get_rule
 from ..errors import InputError
-from .records import Interval, Verdict
+from .records import Verdict
 from .scoring import CLUSTERS_FOR_A_VERDICT, UNSEEN
 
 if TYPE_CHECKING:
@@ -177,10 +177,6 @@ def findable(comparison: Comparison) -> float | None:
     """
     if _size(comparison) < CLUSTERS_FOR_A_VERDICT:
         return None
-    widths = [_half_width(rule.difference) for rule in comparison.rules]
-    finite = [width for width in widths if UNSEEN < width < np.inf]
+    half_widths = [(rule.difference.high - rule.difference.low) / 2 for rule in comparison.rules]
+    finite = [width for width in half_widths if UNSEEN < width < np.inf]
     return FOUND_FOUR_TIMES_OF_FIVE * float(np.median(finite)) if finite else None
-
-
-def _half_width(interval: Interval) -> float:
-    return (interval.high - interval.low) / 2

@@ -146,13 +146,3 @@ def with_interval(interval: Interval) -> str:
     """
     value, low, high = (round(end, 2) + 0.0 for end in interval)  # no -0.00
     return f"{value:.2f} ({low:.2f} to {high:.2f})"
-
-
-def signed_span(interval: Interval) -> str:
-    """The ends of a difference.
-
-    >>> from .records import Interval
-    >>> signed_span(Interval(-0.02, -0.0321, -0.0079))
-    '-0.0321 to -0.0079'
-    """
-    return f"{interval.low:+.4f} to {interval.high:+.4f}"

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .calibration import calibration, slope_alone
+from . import option_scores, scores
+from .calibration import slope_alone
 from .dependence import dependence
 from .isotonic import curve, fit_isotonic
+from .options import as_binary_table, confidence, mean_logs, one_against_rest
 from .pairs import sample_pairs
 from .panel import mean_log_odds
 from .records import Individuals
-from .scores import brier, distinct, histogram
+from .temperature import best_power
 
 if TYPE_CHECKING:
     from ..tables.records import ForecastTable
@@ -23,23 +25,31 @@ DRAWN_PAIRS = 500
 
 
 def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
-    """Score, calibration and dependence of the answers as they came; clipped only where log-odds are taken."""
-    table = panel.table
+    """Score, calibration and dependence of the answers as they came; clipped only where logarithms are taken."""
+    table, clusters = panel.table, panel.clusters
     p, y, once = table.probability, table.outcome[table.question], np.ones(table.rows)
-    losses = np.bincount(table.question, brier(p, y)) / table.answers
-    found = calibration(p, y, once, panel.clusters[table.question])
-    average = mean_log_odds(panel)
-    at = distinct(p, y, once)
+    sizes = table.option_counts[table.question]
+    slope, intercept = confidence(p, y, once, clusters[table.question], sizes)
+    profiles = (panel.outcome, panel.weight, clusters[panel.question])
+    if table.options is None:
+        losses, certain = scores.brier(p, y), (p == 0) | (p == 1)
+        stretch = slope_alone(mean_log_odds(panel), *profiles)
+        binary, one_answer = table, int(np.sum(table.answers == 1))
+    else:
+        losses, certain = option_scores.brier(p, y), (p == 0).any(axis=1)
+        stretch = best_power(mean_logs(panel), *profiles)
+        (binary, clusters), one_answer = as_binary_table(table, clusters), 0
+    at = one_against_rest(p, y, once, same=False).together()
     return Individuals(
-        brier=float(losses.mean()),
-        slope=found.slope if found else None,
-        intercept=found.intercept if found else None,
-        certain=float(np.mean((p == 0) | (p == 1))),
-        dependence=dependence(table, panel.clusters, draws=draws, seed=seed),
-        stretch=slope_alone(average, panel.outcome, panel.weight, panel.clusters[panel.question]),
+        brier=float(np.mean(np.bincount(table.question, losses) / table.answers)),
+        slope=slope,
+        intercept=intercept,
+        certain=float(np.mean(certain)),
+        dependence=dependence(binary, clusters, draws=draws, seed=seed),
+        stretch=stretch,
         curve=curve(fit_isotonic(at)),
-        histogram=histogram(at),
-        one_answer=int(np.sum(table.answers == 1)),
+        histogram=scores.histogram(at),
+        one_answer=one_answer,
     )
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .bootstrap import sums_by_cluster
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -69,11 +71,9 @@ def base_rate_brier(outcomes: Floats, options: Sequence[tuple[str, ...]], cluste
     """
     if not same_options(options):
         return float(np.mean([1 - 1 / len(names) for names in options]))
-    hits = came_true(outcomes, len(options[0]))
-    number = int(clusters.max()) + 1
-    if number < 2:
+    happened = sums_by_cluster(came_true(outcomes, len(options[0])).T, clusters)
+    size = np.bincount(clusters)
+    if len(size) < 2:
         return float("nan")
-    happened = np.stack([np.bincount(clusters, hit, minlength=number) for hit in hits.T], axis=1)
-    size = np.bincount(clusters, minlength=number)
     others = (happened.sum(axis=0) - happened) / (size.sum() - size)[:, None]
     return float(brier(others[clusters], outcomes).mean())

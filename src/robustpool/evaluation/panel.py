@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import checks
-from ..aggregators.distributions import combine_distributions
 from ..aggregators.rows import Rows, contradictory
 from ..aggregators.rules import Rule
-from ..forecasts import clip_for, combine
-from ..tables.records import ANSWERS_AT_ONCE, ForecastTable
+from ..forecasts import combine
+from ..tables.records import ANSWERS_AT_ONCE, ForecastTable, Group
 from .calibration import clipped_logit
 from .pairs import sample_pairs
 
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..typing import Floats, Integers
-
-
-class Profiles(NamedTuple):
-    """Some of the profiles that a rule answers."""
-
-    places: Integers  # (m,), in the order of the panel
-    reports: Floats  # (m, n), or with options (m, n, k)
-    weights: Floats | None  # (m, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +48,23 @@ class Panel:
         """The mean loss of each question's profiles."""
         return np.bincount(self.question, losses) / np.bincount(self.question)
 
-    def profiles(self) -> Iterator[Profiles]:
-        """All profiles, in bounded pieces."""
+    def profiles(self) -> Iterator[Group]:
+        """All profiles, in bounded pieces; their numbers stand in place of those of questions."""
         table = self.table
         if self.pair_rows is None:
-            for group in table.groups():
-                yield Profiles(group.questions, group.reports, group.weights)
+            yield from table.groups()
             return
         for first in range(0, len(self.pair_rows), ANSWERS_AT_ONCE):
             rows = self.pair_rows[first : first + ANSWERS_AT_ONCE]
             weights = None if table.weight is None else table.weight[rows]
             if table.options is None:
-                yield Profiles(first + np.arange(len(rows)), table.probability[rows], weights)
+                yield Group(first + np.arange(len(rows)), table.probability[rows], weights)
                 continue
             sizes = table.option_counts[self.question[first : first + ANSWERS_AT_ONCE]]
             for k in np.unique(sizes).tolist():
                 these = np.flatnonzero(sizes == k)
                 reports = table.probability[rows[these], :k]
-                yield Profiles(first + these, reports, None if weights is None else weights[these])
+                yield Group(first + these, reports, None if weights is None else weights[these])
 
 
 def resolved(table: ForecastTable, least: int) -> ForecastTable:
@@ -113,23 +103,13 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
 def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:
     """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
-    Weights go to the rules that take them.
+    With options it is (profiles, K), with NaN beyond a question's own. Weights go to the rules that take them.
     """
-    if panel.table.options is not None:
-        return _distributions_of(rule, panel, clip)
     weighted = isinstance(rule, Rule) and rule.takes_weights
-    answers = np.empty(len(panel.question))
+    answers = np.full((len(panel.question), *panel.table.probability.shape[1:]), np.nan)
     for places, reports, weights in panel.profiles():
-        answers[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
-    return answers
-
-
-def _distributions_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:
-    """What a rule says to each profile of questions with options: (profiles, K), NaN beyond one's own."""
-    low = clip_for(rule, clip)
-    answers = np.full((len(panel.question), panel.table.probability.shape[1]), np.nan)
-    for places, reports, weights in panel.profiles():
-        answers[places, : reports.shape[2]] = combine_distributions(reports, rule, low, weights).forecasts
+        own = answers[:, : reports.shape[2]] if reports.ndim == 3 else answers
+        own[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
     return answers
 
 

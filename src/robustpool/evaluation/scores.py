@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..typing import Floats, Integers
+    from ..typing import Floats
 
 Score = Callable[["Floats", "Floats"], "Floats"]
 """From forecasts and outcomes to losses."""
@@ -88,21 +88,6 @@ def mean_score(score: Score, forecasts: Floats, at: Distinct) -> float:
         there = mass > 0
         total += float(mass[there] @ score(forecasts[there], np.full(np.count_nonzero(there), outcome)))
     return total / float(at.weights.sum())
-
-
-def base_rate_brier(outcomes: Floats, clusters: Integers) -> float:
-    """The Brier score of always saying the base rate: on each question the mean outcome of those in other clusters.
-
-    ``clusters`` are numbers from 0. NaN if there is only one.
-
-    >>> base_rate_brier(np.array([1.0, 0.0, 0.0]), np.arange(3))  # it says 0, 1/2 and 1/2
-    0.5
-    """
-    happened, size = np.bincount(clusters, outcomes), np.bincount(clusters)
-    if len(size) < 2:
-        return float("nan")
-    others = (happened.sum() - happened) / (size.sum() - size)
-    return float(brier(others[clusters], outcomes).mean())
 
 
 def auc(at: Distinct) -> float | None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from . import option_scores, scores
 from .bootstrap import percentile_interval, resampled_sums, sums_by_cluster
-from .calibration import calibration
 from .isotonic import curve, decompose, fit_isotonic
-from .option_scores import WORST_BRIER
-from .records import CurvePoint, Decomposition, Interval, RuleScore, Verdict
-from .scores import auc, brier, distinct, histogram, log_score, sharpness
+from .option_scores import WORST_BRIER, same_options
+from .options import confidence, one_against_rest
+from .records import Decomposition, Interval, RuleScore, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..typing import Floats
     from .panel import Panel
@@ -28,45 +29,49 @@ UNSEEN = 5e-5
 say the same, and there is no verdict on them."""
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """All that one rule's forecasts say on their own."""
+class Measured(NamedTuple):
+    """The losses of one rule, and its score, but for what is learnt by drawing the questions again."""
 
     name: str
-    recalibration: str
     brier: Floats  # (questions,)
     log: Floats  # (questions,), infinite where a certain forecast was wrong
-    decomposition: Decomposition
-    log_decomposition: Decomposition | None
-    slope: Interval | None
     intercept: Interval | None
-    auc: float | None
-    sharpness: float
-    curve: tuple[CurvePoint, ...]
-    histogram: tuple[float, ...]
+    score: Callable[..., RuleScore]
 
 
 def measure(name: str, recalibration: str, forecasts: Floats, panel: Panel) -> Measured:
-    """Score the forecasts of one rule, one for each profile of the panel."""
-    outcome, weight = panel.outcome, panel.weight
-    log = panel.by_question(log_score(forecasts, outcome))
-    at = distinct(forecasts, outcome, weight)
-    fit = fit_isotonic(at)
-    found = calibration(forecasts, outcome, weight, panel.clusters[panel.question])
-    return Measured(
-        name,
-        recalibration,
-        brier=panel.by_question(brier(forecasts, outcome)),
-        log=log,
-        decomposition=decompose(brier, fit),
-        log_decomposition=decompose(log_score, fit) if np.isfinite(log).all() else None,
-        slope=found.slope if found else None,
-        intercept=found.intercept if found else None,
-        auc=auc(at),
-        sharpness=sharpness(at),
-        curve=curve(fit),
-        histogram=histogram(at),
+    """Score the forecasts of one rule, one for each profile of the panel: (profiles,), or with options (profiles, K).
+
+    With options the Brier score is split, and the variance taken, for each option against the rest, and summed up; the AUC is
+    the mean over the options, without those that never or always came true.
+    """
+    outcome, weight, options = panel.outcome, panel.weight, panel.table.options
+    kind = scores if options is None else option_scores
+    log = panel.by_question(kind.log_score(forecasts, outcome))
+    single = one_against_rest(forecasts, outcome, weight, same=same_options(options or ()))
+    fits = [fit_isotonic(at) for at in single.parts()]
+    shares = np.array([fit.at.weights.sum() for fit in fits]) / weight.sum()
+    together = fits[0] if len(fits) == 1 else fit_isotonic(single.together())
+    areas = [area for fit in fits if (area := scores.auc(fit.at)) is not None]
+    # The log scores of the options one against the rest do not sum to that of the distribution.
+    log_is_split = options is None and np.isfinite(log).all()
+    sizes = panel.table.option_counts[panel.question]
+    slope, intercept = confidence(forecasts, outcome, weight, panel.clusters[panel.question], sizes)
+    score = partial(
+        RuleScore,
+        name=name,
+        recalibration=recalibration,
+        certain_and_wrong=int(np.isinf(log).sum()),
+        decomposition=Decomposition(*(shares @ [decompose(scores.brier, fit) for fit in fits]).tolist()),
+        log_decomposition=decompose(scores.log_score, together) if log_is_split else None,
+        slope=slope,
+        intercept=intercept,
+        auc=float(np.mean(areas)) if areas else None,
+        sharpness=float(shares @ [scores.sharpness(fit.at) for fit in fits]),
+        curve=curve(together),
+        histogram=scores.histogram(together.at),
     )
+    return Measured(name, panel.by_question(kind.brier(forecasts, outcome)), log, intercept, score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,24 +134,13 @@ def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, referen
     difference = resampled.difference(r, reference)
     to_best = resampled.difference(r, best)
     enough = resampled.clusters >= CLUSTERS_FOR_A_VERDICT
-    return RuleScore(
-        name=rule.name,
-        recalibration=rule.recalibration,
+    return rule.score(
         brier=resampled.interval(resampled.brier[:, r], 0.0, resampled.worst),
         brier_by_forecast=resampled.interval(resampled.brier_by_forecast[:, r], 0.0, resampled.worst),
         log=resampled.interval(resampled.log[:, r], 0.0, np.inf),
-        certain_and_wrong=int(np.isinf(rule.log).sum()),
-        decomposition=rule.decomposition,
-        log_decomposition=rule.log_decomposition,
-        slope=rule.slope,
-        intercept=rule.intercept,
-        auc=rule.auc,
-        sharpness=rule.sharpness,
         difference=difference,
         verdict=Verdict.REFERENCE if r == reference else _verdict(difference, enough),
         tied_with_best=to_best.low <= 0 or _unseen(to_best) or not enough,
-        curve=rule.curve,
-        histogram=rule.histogram,
     )
 
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .calibration import CLUSTERS_TO_FIT, MOST_STEPS, TINY, t_quantile
-from .records import Interval
+from .calibration import CLUSTERS_TO_FIT, climb, intervals
 
 if TYPE_CHECKING:
     from ..typing import Floats, Integers
+    from .records import Interval
 
 
 def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
     """The power b that fits best, with an interval that allows for answers of one cluster hanging together.
 
-    Newton's steps on sum_i w_i (b z_iy - log sum_k exp(b z_ik)), which is concave in b; the variance is
+    The largest sum_i w_i (b z_iy - log sum_k exp(b z_ik)), which is concave in b; the variance is
     sum_g s_g^2 / A^2 G/(G - 1) with A the second derivative, s_g the first summed over cluster g, as in `calibration`.
 
     ``logs`` z has the shape (m, K), -inf beyond a question's own options; outcomes, weights and clusters (m,). None where
@@ -33,12 +33,11 @@ def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Intege
     >>> round(best_power(z, y, np.ones(40), np.arange(40)).value, 4), round(float(np.log(3)) / 2, 4)
     (0.5493, 0.5493)
     """
-    number = int(clusters.max()) + 1
     own = np.isfinite(logs)
     z = np.where(own, logs, 0.0)
     said = np.take_along_axis(z, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
     most, least = np.where(own, z, -np.inf).max(axis=1), np.where(own, z, np.inf).min(axis=1)
-    if number < CLUSTERS_TO_FIT or not ((said < most).any() and (said > least).any()):
+    if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not ((said < most).any() and (said > least).any()):
         return None
 
     def moments(b: float) -> tuple[float, Floats, Floats]:
@@ -52,19 +51,10 @@ def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Intege
         variance = (p * (z - mean[:, None]) ** 2).sum(axis=1)
         return float(weights @ (b * said - top - np.log(total))), mean, variance
 
-    b = 1.0
-    value, mean, variance = moments(b)
-    for _ in range(MOST_STEPS):
-        step = float(weights @ (said - mean)) / (float(weights @ variance) + 1e-12)
-        while True:
-            new, mean, variance = moments(b + step)
-            if new >= value or abs(step) < TINY:
-                break
-            step /= 2
-        b, value = b + step, new
-        if abs(step) < TINY:
-            break
-    scores = np.bincount(clusters, weights * (said - mean), minlength=number)
-    error = np.sqrt(scores @ scores * number / (number - 1)) / float(weights @ variance)
-    reach = t_quantile(0.975, number - 1) * float(error)
-    return Interval(b, b - reach, b + reach)
+    def objective(b: Floats) -> tuple[float, Floats, Floats]:
+        value, mean, variance = moments(float(b[0]))
+        return value, np.array([weights @ (said - mean)]), np.array([[weights @ variance]])
+
+    b = climb(objective, np.ones(1))
+    _, mean, variance = moments(float(b[0]))
+    return intervals(b, (weights * (said - mean))[None], np.array([[weights @ variance]]), clusters)[0]

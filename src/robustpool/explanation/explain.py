@@ -19,7 +19,6 @@ from ..designs.design_file import load_design
 from ..errors import InputError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..forecasts import ClippedWarning, aggregate, clip_for, combine, outside
-from ..wording import shown
 from . import sentences
 from .posterior import base_rate_matters, posterior, prior_of
 from .records import Explanation, KnownRange, Saying, Span
@@ -91,27 +90,26 @@ def explain(
     listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
     sayings = _sayings(given, name if listed else None, clip, on_record=on_record)
     chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
-    search = sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clipped)
-    agrees_at, even_at = prior_of(forecast, x), prior_of(0.5, x)
-    span = _span(x, prior_range)
-    return Explanation(
+    facts = Explanation(
         reports=tuple(x.tolist()),
         rule=name,
         forecast=forecast,
         rules=sayings if chosen in sayings else (chosen, *sayings),
         posterior=() if contradictory(x[None])[0] else tuple((mu, posterior(mu, x)) for mu in PRIORS),
-        agrees_at=agrees_at,
-        even_at=even_at,
+        agrees_at=prior_of(forecast, x),
+        even_at=prior_of(0.5, x),
         prior_range=known,
-        span=span,
-        answer=sentences.answer(x, forecast, name, sayings, span, known),
-        on_rules=sentences.on_rules(x.size, design, on_record=on_record, at_their_word=clip == 0),
-        on_base_rate=sentences.on_base_rate(x, name, agrees_at, even_at),
-        on_range=() if known is None else sentences.on_range(known, name, forecast, x.size),
-        closing=sentences.closing(
-            x, forecast, chosen, search, sayings, clipped, agrees_at, known, at_their_word=low == 0
-        ),
+        span=_span(x, prior_range),
     )
+    values = {
+        "finite": False,
+        "on_record": on_record,
+        "clip": clipped,
+        "clipping_is_off": clip == 0,
+        "at_their_word": low == 0,
+        "search": sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clipped),
+    }
+    return replace(facts, **sentences.in_words(facts, design, **values))
 
 
 def _design(rule: AnyAggregator) -> Design | None:
@@ -164,20 +162,14 @@ def _known_range(x: Floats, forecast: float, ends: tuple[float, float]) -> Known
         raise InputError("0 and 1 for the same question contradict each other, whatever the base rate.")
     below, above = posterior(high, x), posterior(low, x)
     within = below - 1e-12 <= forecast <= above + 1e-12  # but for rounding
-    known = KnownRange(low, high, below, above, within, (below + above) / 2, None)
-    return replace(known, command=_command(known, x))
-
-
-def _command(known: KnownRange, x: Floats) -> str | None:
-    """The rule of a known prior, or a design, which with any reports is made for two agents."""
-    low, high = (repr(end).removesuffix(".0") for end in (known.low, known.high))
-    n = x.size
-    if n > 1 and known.low == known.high:
-        said = " ".join(repr(report) for report in x.tolist())
-        return f"robustpool aggregate {said} --rule bordley:prior={low}"
-    if n == 2 and known.posterior_low < known.posterior_high and (known.low, known.high) != (0, 1):
-        return f"robustpool design --prior-range {low} {high} --nature continuous --tolerance 1e-4 --out design.json"
-    return None
+    command, (start, end) = None, (repr(end).removesuffix(".0") for end in (low, high))
+    if x.size > 1 and low == high:
+        reports = " ".join(map(repr, x.tolist()))
+        command = f"robustpool aggregate {reports} --rule bordley:prior={start}"
+    elif x.size == 2 and below < above and (low, high) != (0, 1):  # with any reports a design is made for two agents
+        range_only = f"--prior-range {start} {end} --nature continuous"
+        command = f"robustpool design {range_only} --tolerance 1e-4 --out design.json"
+    return KnownRange(low, high, below, above, within, (below + above) / 2, command)
 
 
 def _sayings(x: Floats, chosen: str | None, clip: float | None, *, on_record: bool) -> tuple[Saying, ...]:
@@ -214,31 +206,10 @@ def _of_a_finite_family(
         )
     said = design([reports])[0]
     forecast = tuple(said.tolist()) if np.ndim(said) else float(said)
-    kept = tuple(tuple(report) if isinstance(report, list) else report for report in reports)
-    return Explanation(
-        reports=kept,
+    facts = Explanation(
+        reports=tuple(tuple(report) if isinstance(report, list) else report for report in reports),
         rule=name,
         forecast=forecast,
         rules=(Saying(name, forecast, _regret_of(design), proved=False, chosen=True),),
-        posterior=(),
-        agrees_at=None,
-        even_at=None,
-        prior_range=None,
-        span=None,
-        answer=(f"The answer is {shown(forecast)}.",),
-        on_rules=(sentences.of_a_design(design),),
-        on_base_rate=(
-            (
-                "What somebody who knows the base rate would say does not apply: the design is for a finite family, "
-                "whose structures have their own priors and whose agents need not be conditionally independent."
-            ),
-        ),
-        on_range=(),
-        closing=(
-            f"{sentences.say(len(reports), kept)}. {sentences.combines('The design', len(reports))} {shown(forecast)}.",
-            (
-                "That is the robust answer if what happened is one of the structures in its family; about any other it "
-                "says nothing."
-            ),
-        ),
     )
+    return replace(facts, **sentences.in_words(facts, design, finite=True, clip=0.0))

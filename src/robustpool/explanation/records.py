@@ -38,24 +38,6 @@ class Saying:
 
 
 @dataclass(frozen=True)
-class KnownRange:
-    """What it would change to know that the prior lies between ``low`` and ``high``.
-
-    The omniscient posterior then lies between ``posterior_low``, which is g(high), and ``posterior_high``, g(low).
-    ``middle`` is the forecast whose larger distance to the two is smallest: for these reports, with no promise for others.
-    ``command`` is the command for the next step, if there is one.
-    """
-
-    low: float
-    high: float
-    posterior_low: float
-    posterior_high: float
-    contains_forecast: bool
-    middle: float
-    command: str | None
-
-
-@dataclass(frozen=True)
 class Span:
     """Over the base rates from ``low`` to ``high`` the omniscient posterior falls from ``posterior_high`` to ``posterior_low``."""
 
@@ -66,6 +48,20 @@ class Span:
 
 
 @dataclass(frozen=True)
+class KnownRange(Span):
+    """What it would change to know that the prior lies between ``low`` and ``high``.
+
+    The omniscient posterior then lies between ``posterior_low``, which is g(high), and ``posterior_high``, g(low).
+    ``middle`` is the forecast whose larger distance to the two is smallest: for these reports, with no promise for others.
+    ``command`` is the command for the next step, if there is one.
+    """
+
+    contains_forecast: bool
+    middle: float
+    command: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A forecast and its reasons, as data and in sentences.
 
@@ -79,16 +75,16 @@ class Explanation:
     rule: str
     forecast: float | tuple[float, ...]
     rules: tuple[Saying, ...]
-    posterior: tuple[tuple[float, float], ...]
-    agrees_at: float | None
-    even_at: float | None
-    prior_range: KnownRange | None
-    span: Span | None
-    answer: tuple[str, ...]
-    on_rules: tuple[str, ...]
-    on_base_rate: tuple[str, ...]
-    on_range: tuple[str, ...]
-    closing: tuple[str, ...]
+    posterior: tuple[tuple[float, float], ...] = ()
+    agrees_at: float | None = None
+    even_at: float | None = None
+    prior_range: KnownRange | None = None
+    span: Span | None = None
+    answer: tuple[str, ...] = ()
+    on_rules: tuple[str, ...] = ()
+    on_base_rate: tuple[str, ...] = ()
+    on_range: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ..checks import number
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..designs.design import agents_of
 from ..errors import InputError
-from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine, raised_words
+from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine
 from ..wording import counted
 from . import answers as all_answers
 from .pooled import PooledTable
@@ -222,9 +222,8 @@ class Pool:
                 "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
             )
         if self.clipped and self._by_default:
-            words = clipped_words(self.clipped, self.answered, "clip=0", "answer")
-            if self._options is not None:
-                words = raised_words(self.clipped, self.answered)
+            options = self._options is not None
+            words = clipped_words(self.clipped, self.answered, "clip=0", "answer", options=options)
             warnings.warn(words, ClippedWarning, stacklevel=stacklevel)
         if self._at_odds:
             (name,) = names(np.array([min(self._at_odds)]))
