@@ -260,7 +260,7 @@ def _listed(values: Iterable[float], digits: int = 5) -> str:
 
 def _first_round(numbers: Numbers, reached: Booleans) -> float:
     """The first round of Algorithm 1 that has reached something; infinity if none has."""
-    return float(numbers["algorithm_1_round"][reached].min(initial=np.inf))
+    return float(np.where(reached, numbers["algorithm_1_round"], np.inf).min())
 
 
 def _when(number: float) -> str:
