@@ -16,7 +16,7 @@ from robustpool.errors import InputError, SolverError
 from robustpool.structures.binary_structure import BinaryStructure
 from robustpool.structures.information_structure import InformationStructure
 from robustpool.theory import coverings
-from robustpool.theory.coverings import nearest_on_grid, nearest_on_grid_discrete
+from robustpool.theory.coverings import nearest_on_grid
 from robustpool.theory.distances import Structure, earth_mover, total_variation
 from test_binary_structure import TINY, priors, structures
 
@@ -230,7 +230,7 @@ def test_the_grid_covers_structures_with_discrete_reports(data: st.DataObject, g
     """[Guo2024, Lemma 5.9], and the sharper nN/M."""
     N, M = grid
     structure = data.draw(discrete(N, n))
-    near = nearest_on_grid_discrete(structure, N, M)
+    near = nearest_on_grid(structure, N, M)
     assert_member(near, N, M)
     assert abs(near.prior - structure.prior) <= 1 / M + 1e-15
     apart = total_variation(structure, near)
@@ -291,7 +291,7 @@ def test_a_member_is_its_own_neighbour(grid: tuple[int, int], data: st.DataObjec
     low = [data.draw(st.integers(0, N * k // M)) / N for _ in range(2)]
     high = [data.draw(st.integers(-(-N * k // M), N)) / N for _ in range(2)]
     member = BinaryStructure(k / M, np.stack([low, high], axis=1))
-    assert total_variation(member, nearest_on_grid_discrete(member, N, M)) <= 1e-12
+    assert total_variation(member, nearest_on_grid(member, N, M)) <= 1e-12
 
 
 @pytest.mark.parametrize(("N", "M"), [(2, 3), (10, 25), (3, 100)])
@@ -300,7 +300,7 @@ def test_an_agent_who_learns_nothing_need_not_be_on_the_grid(N: int, M: int) -> 
     mu = 1 / N
     assert (Fraction(1, N) * M).denominator > 1
     structure = BinaryStructure(mu, [[mu, mu], [0.0, 1.0]])
-    near = nearest_on_grid_discrete(structure, N, M)
+    near = nearest_on_grid(structure, N, M)
     assert_member(near, N, M)
     assert near.reports[0, 0] < near.prior < near.reports[0, 1]
     assert mu in near.reports[0]
@@ -343,7 +343,6 @@ def test_what_is_no_grid(N: int, M: int, sentence: str) -> None:
     structure = BinaryStructure(0.4, [[0.2, 0.6]])
     for refuses in (
         lambda: nearest_on_grid(structure, N, M),
-        lambda: nearest_on_grid_discrete(structure, N, M),
         lambda: coverings.tv_covering_bound(N, M),
         lambda: coverings.lipschitz_covering_bound(N, M),
         lambda: coverings.sharper_tv_bound(N, M),
@@ -359,8 +358,3 @@ def test_what_else_is_refused() -> None:
     for bound in (coverings.sharper_tv_bound, coverings.sharper_em_bound):
         with pytest.raises(InputError, match=r"^agents must be a whole number, at least 1; it is 0\.$"):
             bound(2, 3, agents=0)
-    structure = BinaryStructure(0.4, [[0.25, 0.6], [0.2, 0.71]])
-    with pytest.raises(
-        InputError, match=r"^reports must be multiples of 1/5; reports\[0\]\[0\] is 0\.25 \(2 of 4 entries\)\.$"
-    ):
-        nearest_on_grid_discrete(structure, 5, 10)

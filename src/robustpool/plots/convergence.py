@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
-from .style import GREY, LINES, plain
+from .style import BLUE, GREY, LINES, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 AGAINST = {"rounds": "round", "seconds": "seconds"}
 COLUMNS = ("round", "lower", "upper", "seconds")
+CURVES = (
+    ("L", "upper", "o", 3.5, "value on the grid, with its bounds"),
+    ("L", "interpolated", "s", 3.5, "the same tables between the grid points, found"),
+    ("continuous_L", "continuous_upper", "^", 4, "best table between the grid points, found"),
+)
+"""Of the regret against L: both columns, the marker and its size, and what it is."""
 
 
 def trace_columns(trace: Trace) -> dict[str, Floats]:
@@ -37,13 +43,11 @@ def draw_convergence(traces: Mapping[str, Trace], ax: Axes, *, against: str = "r
     file has. The lower and the upper bound of a solver are lines of one kind, with the gap between them shaded.
     """
     checks.choice("against", against, tuple(AGAINST))
-    drawn = []
     columns = {name: trace_columns(trace) for name, trace in traces.items()}
-    ends = np.array([bound for trace in columns.values() for bound in (trace["lower"][-1], trace["upper"][-1])])
-    finite = (
-        ends[np.isfinite(ends)] if np.isfinite(ends).any() else np.zeros(1)
-    )  # an upper bound can be infinite at first
-    low, high = float(finite.min()), float(finite.max())
+    ends = [float(trace[bound][-1]) for trace in columns.values() for bound in ("lower", "upper")]
+    finite = [end for end in ends if np.isfinite(end)] or [0.0]  # an upper bound can be infinite at first
+    low, high = min(finite), max(finite)
+    drawn = []
     for (name, trace), (colour, dash) in zip(columns.items(), cycle(LINES), strict=False):
         where, lower, upper = trace[AGAINST[against]], trace["lower"], trace["upper"]
         ax.fill_between(where, lower, upper, color=colour, alpha=0.12, linewidth=0)
@@ -55,8 +59,7 @@ def draw_convergence(traces: Mapping[str, Trace], ax: Axes, *, against: str = "r
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter("")
     spread = max(high - low, 0.1 * abs(high), 1e-12)
-    ax.set(ylim=(low - 2.5 * spread, high + 2.5 * spread), ylabel="bounds on the value")
-    ax.set_xlabel("rounds" if against == "rounds" else "seconds")
+    ax.set(ylim=(low - 2.5 * spread, high + 2.5 * spread), xlabel=against, ylabel="bounds on the value")
     plain(ax)
     if len(traces) > 1:
         ax.legend(frameon=False, fontsize=8)
@@ -71,27 +74,12 @@ def draw_value_by_lipschitz(curve: Mapping[str, Sequence[float]], ax: Axes) -> l
     continuum; ``unrestricted``, the value without a bound on the slope.
     """
     L = np.asarray(curve["L"], dtype=float)
-    lower, upper = np.asarray(curve["lower"], dtype=float), np.asarray(curve["upper"], dtype=float)
-    (colour, dash), (other, other_dash) = LINES[:2]
-    ax.fill_between(L, lower, upper, color=colour, alpha=0.25, linewidth=0)
-    drawn = ax.plot(
-        L, upper, dash, color=colour, marker="o", markersize=3.5, label="value on the grid, with its bounds"
-    )
-    if "interpolated" in curve:
-        found = np.asarray(curve["interpolated"], dtype=float)
-        label = "the same tables between the grid points, found"
-        drawn += ax.plot(L, found, other_dash, color=other, marker="s", markersize=3.5, label=label)
-    if "continuous_L" in curve:
-        (last, last_dash), label = LINES[2], "best table between the grid points, found"
-        drawn += ax.plot(
-            curve["continuous_L"],
-            curve["continuous_upper"],
-            last_dash,
-            color=last,
-            marker="^",
-            markersize=4,
-            label=label,
-        )
+    ax.fill_between(L, curve["lower"], curve["upper"], color=BLUE, alpha=0.25, linewidth=0)
+    drawn: list[Any] = []
+    for (slopes, regrets, marker, size, label), (colour, dash) in zip(CURVES, LINES, strict=False):
+        if regrets in curve:
+            look: Any = {"color": colour, "marker": marker, "markersize": size, "label": label}
+            drawn += ax.plot(curve[slopes], curve[regrets], dash, **look)
     if "unrestricted" in curve:
         floor = float(np.max(curve["unrestricted"]))
         drawn.append(ax.axhline(floor, color=GREY, linestyle=":", linewidth=1.2, label="value for any slope"))

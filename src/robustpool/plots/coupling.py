@@ -18,12 +18,7 @@ BEND = (0.0, 0.6, 0.3)
 """Longer ways are drawn in wider arcs, so that they do not cover each other."""
 
 
-def draw_coupling(
-    structure: Floats,
-    near: Floats,
-    flows: Floats,
-    ax: Axes,
-) -> None:
+def draw_coupling(structure: Floats, near: Floats, flows: Floats, ax: Axes) -> None:
     """Two structures as discs at their report pairs, as large as these are likely, and the mass that moves as arrows.
 
     ``structure`` and ``near`` have the rows x_1, x_2, probability; ``flows`` the rows from (number in ``structure``),

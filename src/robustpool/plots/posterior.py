@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import extra
-from .style import GREY, INK, LINES, SEQUENTIAL, colour_bar, plain, shade, square
+from .style import GREY, INK, LINES, heatmap, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..typing import Booleans, Floats, Integers
-
-POSTERIOR = "posterior $g_\\mu(x_1, x_2)$"
 
 
 def draw_posterior_by_prior(prior: Floats, curves: Mapping[str, Floats], ax: Axes) -> None:
@@ -32,14 +30,11 @@ def draw_posterior_by_prior(prior: Floats, curves: Mapping[str, Floats], ax: Axe
 def draw_posterior_by_reports(values: Floats, ax: Axes, *, trimmed: Booleans | None = None, bar: bool = True) -> Any:
     """g_mu(x_1, x_2) on a uniform grid; the trimmed area is hatched [Guo2024, fig:sensitive_prediction]."""
     x = np.linspace(0, 1, len(values))
-    image = shade(values, ax, SEQUENTIAL, (0.0, 1.0))
+    image = heatmap(values, ax, "posterior $g_\\mu(x_1, x_2)$", bar=bar, vmin=0, vmax=1)
     if trimmed is not None and trimmed.any():
         area = trimmed.T.astype(float)
         ax.contourf(x, x, area, levels=[0.5, 1.5], colors="none", hatches=["////"])
         ax.contour(x, x, area, levels=[0.5], colors="white", linewidths=1.2)
-    square(ax)
-    if bar:
-        colour_bar(image, ax, POSTERIOR)
     return image
 
 
@@ -49,13 +44,12 @@ def draw_areas(areas: Integers, names: Mapping[int, str], ax: Axes) -> None:
 
     x = np.linspace(0, 1, len(areas))
     shades = ListedColormap(["#ffffff", "#cfe3f3", "#f3dcc4", "#d5d5d5", "#eceff1"][: max(names) + 1])
-    shade(areas, ax, shades, (-0.5, max(names) + 0.5), between="nearest")
+    heatmap(areas, ax, cmap=shades, vmin=-0.5, vmax=max(names) + 0.5, interpolation="nearest")
     for number, name in names.items():
         inside = areas == number
         ax.contour(x, x, inside.T.astype(float), levels=[0.5], colors=GREY, linewidths=0.8)
         for column, row in _centres(inside):
             ax.text(x[column], x[row], name, ha="center", va="center", fontsize=10, color=INK)
-    square(ax)
 
 
 def _centres(inside: Booleans) -> list[tuple[int, int]]:

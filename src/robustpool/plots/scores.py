@@ -10,7 +10,7 @@ import numpy as np
 
 from ..evaluation.records import Verdict
 from .heatmaps import draw_aggregator
-from .style import GREEN, GREY, INK, LINES, ORANGE, plain
+from .style import GREEN, GREY, INK, LINES, ORANGE, plain, square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,15 +58,9 @@ def draw_reliability(
         points = np.array(curve, dtype=float).reshape(-1, 2)
         drawn += ax.plot(points[:, 0], points[:, 1], dash, color=colour, linewidth=1.6, label=name, clip_on=False)
         _bars(np.asarray(shares.get(name, ()), dtype=float), ax, -(number + 1) * STRIP, colour)
-    ticks = np.linspace(0, 1, 6)
-    ax.set_aspect("equal")
-    ax.set(
-        xlim=(0, 1),
-        ylim=(-len(named) * STRIP - 0.02 if histograms else 0, 1),
-        xlabel="forecast",
-        ylabel="how often it happened",
-    )
-    ax.set(xticks=ticks, yticks=ticks)
+    square(ax)
+    ax.set(xlabel="forecast", ylabel="how often it happened")
+    ax.set_ylim(-len(named) * STRIP - 0.02 if histograms else 0, 1)
     plain(ax)
     if any(named):
         ax.legend(frameon=False, fontsize=8, loc="upper left")
@@ -75,12 +69,10 @@ def draw_reliability(
 
 def _bars(shares: Floats, ax: Axes, base: float, colour: str) -> None:
     """How the forecasts are spread, in bars that stand on ``base``: the tallest is as high as fits."""
-    if not shares.any():
-        return
-    bins, heights = len(shares), shares * (0.8 * STRIP / shares.max())
-    ax.bar(
-        np.arange(bins) / bins, heights, 1 / bins, base, align="edge", color=colour, edgecolor="white", linewidth=0.5
-    )
+    if shares.any():
+        left, heights = np.arange(len(shares)) / len(shares), shares * (0.8 * STRIP / shares.max())
+        look: Any = {"align": "edge", "color": colour, "edgecolor": "white", "linewidth": 0.5}
+        ax.bar(left, heights, 1 / len(shares), base, **look)
 
 
 def draw_differences(rules: Sequence[RuleScore], ax: Axes) -> list[Any]:
@@ -92,13 +84,11 @@ def draw_differences(rules: Sequence[RuleScore], ax: Axes) -> list[Any]:
     ax.axvline(0, color=GREY, linewidth=1.0)
     for verdict, (marker, filling, line) in VERDICTS.items():
         places = [place for place, rule in enumerate(rules) if rule.verdict is verdict]
-        if not places:
-            continue
-        value, low, high = np.array([rules[place].difference for place in places], dtype=float).T
-        ax.hlines(places, low, high, color=line, linewidth=1.4)
-        drawn += ax.plot(
-            value, places, marker, color=line, markerfacecolor=filling, markersize=6, label=verdict.value, zorder=3
-        )
+        if places:
+            value, low, high = np.array([rules[place].difference for place in places], dtype=float).T
+            ax.hlines(places, low, high, color=line, linewidth=1.4)
+            look: Any = {"color": line, "markerfacecolor": filling, "markersize": 6, "zorder": 3}
+            drawn += ax.plot(value, places, marker, label=verdict.value, **look)
     ax.set_yticks(range(len(rules)), [rule.name for rule in rules])
     ax.set_ylim(len(rules) - 0.4, -0.6)
     reference = next((rule.name for rule in rules if rule.verdict is Verdict.REFERENCE), "the reference")

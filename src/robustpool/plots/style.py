@@ -10,19 +10,18 @@ import numpy as np
 from ..checks import extra
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, dark enough to stand on white.
-INK, BLUE, ORANGE, GREEN, PURPLE, SKY, GREY = (
-    "#1a1a1a",
-    "#0072b2",
-    "#d55e00",
-    "#00795a",
-    "#aa4499",
-    "#56b4e9",
-    "#8c8c8c",
-)
+INK = "#1a1a1a"
+BLUE = "#0072b2"
+ORANGE = "#d55e00"
+GREEN = "#00795a"
+PURPLE = "#aa4499"
+GREY = "#8c8c8c"
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (PURPLE, ":"))
 """Colour and dash together, so that neither alone has to tell the lines apart."""
 
@@ -49,36 +48,36 @@ def png(figure: Figure, dpi: int = DPI) -> bytes:
 def plain(ax: Axes) -> None:
     """Axes without the frame's upper right half, and with small text."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8)
-    ax.xaxis.label.set_fontsize(9)
-    ax.yaxis.label.set_fontsize(9)
+    _small_text(ax)
 
 
 def square(ax: Axes) -> None:
     """Axes for two reports."""
-    ax.set_aspect("equal")
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="report $x_1$", ylabel="report $x_2$")
-    ax.set_xticks(np.linspace(0, 1, 6))
-    ax.set_yticks(np.linspace(0, 1, 6))
+    ticks = np.linspace(0, 1, 6)
+    ax.set(aspect="equal", xticks=ticks, yticks=ticks, xlim=(0, 1), ylim=(0, 1))
+    ax.set(xlabel="report $x_1$", ylabel="report $x_2$")
+    _small_text(ax)
+
+
+def _small_text(ax: Axes) -> None:
     ax.tick_params(labelsize=8)
     ax.xaxis.label.set_fontsize(9)
     ax.yaxis.label.set_fontsize(9)
 
 
-def shade(
-    values: Any,
-    ax: Axes,
-    colours: Any,
-    scale: tuple[float, float] = (0.0, 1.0),
-    *,
-    norm: Any = None,
-    between: str = "bilinear",
-) -> Any:
-    """Colour the square by values at the points i/(K-1), j/(K-1), shape (K, K), the first index along the horizontal axis."""
+def heatmap(values: Any, ax: Axes, label: str = "", *, bar: bool = False, **options: Any) -> Any:
+    """Colour the square by values at the points i/(K-1), j/(K-1), shape (K, K), the first index along the horizontal axis.
+
+    The image keeps its label, for the colour bar of this square or of several. The options are those of ``imshow``.
+    """
     edge = 0.5 / (len(values) - 1)
-    limits = {"vmin": scale[0], "vmax": scale[1]} if norm is None else {"norm": norm}
     extent = (-edge, 1 + edge, -edge, 1 + edge)  # a value stands at the middle of its cell
-    return ax.imshow(values.T, origin="lower", cmap=colours, extent=extent, interpolation=between, **limits)
+    look = {"cmap": SEQUENTIAL, "interpolation": "bilinear", **options}
+    image = ax.imshow(values.T, origin="lower", extent=extent, label=label, **look)
+    square(ax)
+    if bar:
+        colour_bar(image, ax, label)
+    return image
 
 
 def title(ax: Axes, text: str) -> None:
@@ -88,9 +87,18 @@ def title(ax: Axes, text: str) -> None:
 
 def colour_bar(image: Any, axes: Any, label: str, *, extend: str = "neither") -> Any:
     """A narrow colour bar beside the axes, or one for several axes that share a scale."""
-    figure = image.axes.figure
-    bar = figure.colorbar(image, ax=axes, shrink=0.85, pad=0.02, aspect=22, extend=extend)
+    bar = image.axes.figure.colorbar(image, ax=axes, shrink=0.85, pad=0.02, aspect=22, extend=extend)
     bar.set_label(label, fontsize=9)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
     return bar
+
+
+def draw_panels(draw: Callable[..., Any], panels: Mapping[str, Any], axes: Any, *, extend: str = "neither") -> None:
+    """Heatmaps under their titles, with one colour bar; axes that are left over stay empty."""
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for (words, values), ax in zip(panels.items(), axes.flat, strict=False):
+        image = draw(values, ax, bar=False)
+        title(ax, words)
+    colour_bar(image, axes, image.get_label(), extend=extend)

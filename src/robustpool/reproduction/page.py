@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
+import platform
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from .. import __version__
 from ..aggregators.worst_cases import KnownWorstCase
 from ..views.calculator import calculator
 from ..views.page import Page, Picture, Section, Table
 from ..wording import outward
-from .figures import FIGURES
+from .figures import GROUPS
 from .table_1 import HEADER, PUBLISHED, cells
 
 if TYPE_CHECKING:
+    from .claims import Claim
+    from .figures.figure import PaperFigure
     from .run import Reproduction
     from .table_1 import Row
 
-GROUPS = (
-    (
-        "The aggregators",
-        "What each rule says to two reports, and where it is weak.",
-        ("aggregators", "differences", "weakness"),
-    ),
-    (
-        "Aggregators with a bounded slope",
-        "An L-Lipschitz aggregator changes by at most L times the change of the reports.",
-        ("lipschitz-aggregators", "lipschitz-values"),
-    ),
-    (
-        "How fast the game is solved",
-        "The same game by the paper's Algorithm 1 and by cutting planes.",
-        ("convergence",),
-    ),
-    (
-        "Three ways to be robust",
-        (
-            "Regret may be the difference to the omniscient loss (additive), the loss itself (absolute) or the "
-            "quotient (ratio)."
-        ),
-        ("losses", "report-distribution"),
-    ),
-    (
-        "Pictures from the proofs",
-        "Why the omniscient posterior has to be smoothed, and how a structure is moved onto a grid.",
-        ("sensitivity-to-prior", "sensitivity-to-reports", "areas", "coupling"),
-    ),
-)
+PACKAGES = ("numpy", "scipy", "numba", "clarabel", "python-flint", "matplotlib")
 
 
 def page(result: Reproduction) -> Page:
@@ -78,28 +54,17 @@ def _lead(result: Reproduction) -> str:
 
 
 def _sections(result: Reproduction) -> list[Section]:
-    sections = []
-    if result.rows:
-        sections.append(_table_1(result))
-    judged = result.claims
-    if judged:
-        sections.append(_claims(result))
-    for title, text, names in GROUPS:
-        pictures = tuple(
-            Picture(
-                figure.name,
-                figure.title,
-                result.pictures[figure.name],
-                figure.alt,
-                figure.meaning(result.numbers[figure.name]),
-                f"figures/{figure.name}.npz",
-            )
-            for figure in FIGURES
-            if figure.name in names and figure.name in result.pictures
-        )
-        if pictures:
-            sections.append(Section(title, text, pictures))
+    sections = [_table_1(result)] if result.rows else []
+    sections += [_claims(result.claims)] if result.claims else []
+    for title, (text, figures) in GROUPS.items():
+        pictures = tuple(_picture(figure, result) for figure in figures if figure.name in result.pictures)
+        sections += [Section(title, text, pictures)] if pictures else []
     return sections
+
+
+def _picture(figure: PaperFigure, result: Reproduction) -> Picture:
+    name, meaning = figure.name, figure.meaning(result.numbers[figure.name])
+    return Picture(name, figure.title, result.pictures[name], figure.alt, meaning, f"figures/{name}.npz")
 
 
 def _table_1(result: Reproduction) -> Section:
@@ -117,12 +82,12 @@ def _table_1(result: Reproduction) -> Section:
         "rounded down. Proved: lower bounds rounded down and upper bounds rounded up, from the certificate files."
     )
     knots = result.settings.knots[0]
-    solutions = result.bench.solutions if result.bench is not None else {}
-    if f"continuous-{knots}" in solutions:
-        least = outward(solutions[f"continuous-{knots}"].lower, "ROUND_FLOOR", 6)
+    solution = result.bench.solutions.get(f"continuous-{knots}")
+    if solution is not None:
         note += (
             f" The solver's lower bound on what any table with N = {knots} knots can cost, interpolated between them, "
-            f"is {least} (measured in floating point, not proved): to go below it takes more knots, or a closed form."
+            f"is {outward(solution.lower, 'ROUND_FLOOR', 6)} (measured in floating point, not proved): to go below it takes "
+            "more knots, or a closed form."
         )
     table = Table("Table 1, recomputed", HEADER, tuple(cells(row) for row in result.rows), note)
     return Section("The worst case of each aggregator", text, (table,))
@@ -132,13 +97,10 @@ def _names(rows: list[Row]) -> str:
     return ", ".join(row.name for row in rows) or "none"
 
 
-def _claims(result: Reproduction) -> Section:
-    judged = result.claims
+def _claims(judged: list[Claim]) -> Section:
     differ = [claim for claim in judged if not claim.agrees]
     holds = tuple((claim.paper, claim.ours, claim.why) for claim in judged if claim.agrees)
-    text = (
-        f"Of {len(judged)} statements of the paper's numerical section, {len(judged) - len(differ)} hold in our numbers"
-    )
+    text = f"Of {len(judged)} statements of the paper's numerical section, {len(holds)} hold in our numbers"
     text += f" and {len(differ)} {'does' if len(differ) == 1 else 'do'} not, or not quite:" if differ else "."
     points = tuple(f"The paper: {claim.paper}. We find: {claim.ours}. {claim.why}".strip() for claim in differ)
     table = Table("Statements that hold", ("the paper says", "we find", "remark"), holds)
@@ -156,26 +118,18 @@ def _settings(result: Reproduction) -> dict[str, str]:
         "weak spots searched": f"on reports in steps of 1/{settings.cells}, priors in steps of 1/{settings.priors}",
         "loss": "square",
         "seconds": f"{result.seconds:.0f}",
-        **result.versions(),
+        "robustpool": __version__,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in PACKAGES},
     }
 
 
 def _calculator(result: Reproduction) -> dict[str, Any]:
     """The rules, and those tables that there are."""
-    aggregators: dict[str, Any] = {}
-    bounds: dict[str, KnownWorstCase] = {}
-    solutions = result.bench.solutions if result.bench is not None else {}
-    proved = {row.name: row for row in result.rows}
-    named = {
-        "algorithm-1": "algorithm-1-additive",
-        **{f"continuous-{knots}": f"continuous-{knots}" for knots in result.settings.knots},
-    }
-    for name, key in named.items():
-        if key not in solutions:
-            continue
-        words = "Algorithm 1's table" if name == "algorithm-1" else f"table N = {name.split('-')[-1]}"
-        aggregators[words] = solutions[key].aggregator
-        row = proved.get(name)
-        if row is not None:
-            bounds[words] = KnownWorstCase(found=row.found, lower=row.lower, upper=row.upper)
+    words = {"algorithm-1": "Algorithm 1's table"}
+    words |= {f"continuous-{knots}": f"table N = {knots}" for knots in result.settings.knots}
+    solutions = {name.removesuffix("-additive"): solution for name, solution in result.bench.solutions.items()}
+    aggregators = {title: solutions[name].aggregator for name, title in words.items() if name in solutions}
+    rows = {words[row.name]: row for row in result.rows if row.name in words}
+    bounds = {title: KnownWorstCase(found=row.found, lower=row.lower, upper=row.upper) for title, row in rows.items()}
     return calculator(aggregators, "minimax", bounds=bounds)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import platform
+import io
 import time
 from dataclasses import dataclass, field
-from importlib import metadata
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__, checks
+from .. import checks
 from ..errors import InputError
 from ..files import check_writable, refuse_foreign, write_whole
 from ..plots.style import DPI, png
@@ -21,7 +21,7 @@ from .figures import FIGURES
 from .page import page
 from .settings import FULL, Settings
 from .table_1 import HEADER, Row, save_table, table_1
-from .workbench import Tell, Workbench
+from .workbench import Tell, Workbench, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .figures.figure import Numbers, PaperFigure
 
 PARTS = ("table1", "figures", "all")
-PACKAGES = ("numpy", "scipy", "numba", "clarabel", "python-flint", "matplotlib")
 
 
 @dataclass
@@ -39,45 +38,37 @@ class Reproduction:
 
     settings: Settings
     folder: Path
+    tell: Tell = silent
     rows: list[Row] = field(default_factory=list)
     numbers: dict[str, Numbers] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
     seconds: float = 0.0
     finished: bool = False
-    bench: Workbench | None = None
 
-    @property
-    def report(self) -> Path:
-        """The page."""
-        return self.folder / "report.html"
+    def __post_init__(self) -> None:
+        """Set up the workbench."""
+        self.bench = Workbench(self.settings, self.folder, self.tell)
+        self.report = self.folder / "report.html"
 
     @property
     def claims(self) -> list[Claim]:
         """The paper's claims beside our numbers."""
         return claims(self.rows, self.numbers)
 
-    def versions(self) -> dict[str, str]:
-        """What computed it."""
-        packages = {name: metadata.version(name) for name in PACKAGES}
-        return {"robustpool": __version__, "Python": platform.python_version(), **packages}
-
 
 def reproduce(
-    what: str = "all",
-    out: FilePath = "reproduction",
-    *,
-    settings: Settings = FULL,
-    tell: Tell | None = None,
+    what: str = "all", out: FilePath = "reproduction", *, settings: Settings = FULL, tell: Tell = silent
 ) -> Reproduction:
     """Reproduce the paper's ``table1``, its ``figures`` or ``all`` into a folder, with a page that shows them.
 
     Each table, figure, design and certificate is written as soon as it is there, so that Ctrl-C keeps what was
     reached: the page then has that, and ``finished`` is false.
     """
-    result = Reproduction(settings, Path(out))
+    result = Reproduction(settings, Path(out), tell)
+    began = time.perf_counter()
     try:
-        for _ in reproduction(result, what, tell):
-            pass
+        for _ in reproduction(result, what):
+            result.seconds = time.perf_counter() - began
         result.finished = True
     except KeyboardInterrupt:
         if not (result.rows or result.numbers):
@@ -86,28 +77,21 @@ def reproduce(
     return result
 
 
-def reproduction(result: Reproduction, what: str, tell: Tell | None = None) -> Iterator[Reproduction]:
+def reproduction(result: Reproduction, what: str) -> Iterator[Reproduction]:
     """The same step by step, without the page: the result after each row of the table and each figure."""
     checks.choice("what", what, PARTS)
     for name in ("solve", "plots"):
         checks.extra("reproducing the paper", name)
-    folder = result.folder
-    _check_folder(folder, result.report)
-    quiet: Tell = lambda _what, _share: None
-    bench = Workbench(result.settings, folder, tell or quiet)
-    result.bench = bench
-    began = time.perf_counter()
-    for row in table_1(bench) if what in ("table1", "all") else ():
+    _check_folder(result.folder, result.report)
+    for row in table_1(result.bench) if what != "figures" else ():
         result.rows.append(row)
-        save_table(result.rows, folder / "table1.csv")
-        result.seconds = time.perf_counter() - began
+        save_table(result.rows, result.folder / "table1.csv")
         yield result
-    for figure in FIGURES if what in ("figures", "all") else ():
-        numbers = figure.compute(bench)
-        bench.tell(f"drawing {figure.name}", 0.0)
-        result.pictures[figure.name] = _save(figure, numbers, folder / "figures")
+    for figure in FIGURES if what != "table1" else ():
+        numbers = figure.compute(result.bench)
+        result.tell(f"drawing {figure.name}", 0.0)
+        result.pictures[figure.name] = _save(figure, numbers, result.folder / "figures")
         result.numbers[figure.name] = numbers
-        result.seconds = time.perf_counter() - began
         yield result
 
 
@@ -117,23 +101,15 @@ def _check_folder(folder: Path, report: Path) -> None:
         raise InputError(f"{str(folder)!r} cannot be written to: it is not a folder.")
     check_writable(report)
     refuse_foreign("the report", report, "<!doctype html", "an HTML page")
-    table = folder / "table1.csv"
-    refuse_foreign("the table", table, ",".join(("name", *HEADER)), "one of an earlier run")
+    refuse_foreign("the table", folder / "table1.csv", ",".join(("name", *HEADER)), "one of an earlier run")
 
 
 def _save(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes:
     """The numbers as NPZ, the picture as PNG and PDF, drawn from these numbers alone; the PNG comes back."""
     drawn: Any = figure.draw(numbers)
-    picture = png(drawn)
-    write_whole(folder / f"{figure.name}.npz", lambda partial: _npz(partial, numbers))
-    write_whole(folder / f"{figure.name}.png", lambda partial: partial.write_bytes(picture))
-    write_whole(
-        folder / f"{figure.name}.pdf",
-        lambda partial: drawn.savefig(partial, format="pdf", dpi=2 * DPI, metadata={"CreationDate": None}),
-    )
+    picture, arrays, pages = png(drawn), io.BytesIO(), io.BytesIO()
+    np.savez_compressed(arrays, **numbers)
+    drawn.savefig(pages, format="pdf", dpi=2 * DPI, metadata={"CreationDate": None})
+    for ending, content in (("npz", arrays.getvalue()), ("png", picture), ("pdf", pages.getvalue())):
+        write_whole(folder / f"{figure.name}.{ending}", partial(Path.write_bytes, data=content))
     return picture
-
-
-def _npz(path: Path, numbers: Numbers) -> None:
-    with path.open("wb") as file:
-        np.savez_compressed(file, **numbers)

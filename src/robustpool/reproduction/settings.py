@@ -25,4 +25,3 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(rounds=300, knots=(20, 50), cells=50, slopes=(1, 2, 4, 8, 20))
-SIZES = {"full": FULL, "quick": QUICK}

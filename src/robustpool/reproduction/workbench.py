@@ -1,4 +1,4 @@
-"""The games and proofs that the table and the figures share, each done once, when it is first asked for."""
+"""The games that the table and the figures share, each solved once, when it is first asked for, and the proofs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ Tell = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, from 0 to 1."""
 
 
+def silent(_what: str, _share: float) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, eq=False)
 class Workbench:
-    """Solutions and certificates by name; designs and certificates are saved in ``folder`` as soon as they are there."""
+    """Solutions by name; designs and certificates are saved in ``folder`` as soon as they are there."""
 
     settings: Settings
     folder: Path
-    tell: Tell = lambda _what, _share: None
+    tell: Tell = silent
     solutions: dict[str, Solution] = field(default_factory=dict)
-    certificates: dict[str, Certificate] = field(default_factory=dict)
 
     @property
     def family(self) -> ConditionallyIndependent:
@@ -41,52 +44,47 @@ class Workbench:
 
     def algorithm_1(self, paradigm: str = "additive") -> Solution:
         """The paper's own algorithm with the rounds of the settings."""
-        rounds = self.settings.rounds
-        name = f"algorithm-1-{paradigm}"
-        options = {"method": "multiplicative-weights", "rounds": rounds, "tolerance": 0.0, "paradigm": paradigm}
-        return self._solved(name, f"Algorithm 1, {paradigm}", self.family, options)
+        name, words = f"algorithm-1-{paradigm}", f"Algorithm 1, {paradigm}"
+        options: Any = {"method": "multiplicative-weights", "rounds": self.settings.rounds, "tolerance": 0.0}
+        return self._solved(name, words, self.family, paradigm=paradigm, **options)
 
     def exact(self, paradigm: str = "additive", lipschitz: float | None = None) -> Solution:
         """The same game by cutting planes."""
-        slope = "" if lipschitz is None else f"-slope-{lipschitz:g}"
-        options = {"paradigm": paradigm, "lipschitz": lipschitz, "tolerance": 1e-7}
-        return self._solved(
-            f"exact-{paradigm}{slope}", f"the exact solver, {paradigm}{_words(lipschitz)}", self.family, options
-        )
+        name, words = f"exact-{paradigm}", f"the exact solver, {paradigm}"
+        return self._solved(name, words, self.family, lipschitz, paradigm=paradigm, tolerance=1e-7)
 
     def against_continuous_nature(self, knots: int, lipschitz: float | None = None) -> Solution:
         """The best table with these knots when nature chooses any reports and any prior."""
-        slope = "" if lipschitz is None else f"-slope-{lipschitz:g}"
-        family = ConditionallyIndependent(2, knots, None)
-        options = {"nature": "continuous", "tolerance": self.settings.gap, "lipschitz": lipschitz}
-        return self._solved(
-            f"continuous-{knots}{slope}", f"{knots} knots, any reports{_words(lipschitz)}", family, options
+        name, words, family = (
+            f"continuous-{knots}",
+            f"{knots} knots, any reports",
+            ConditionallyIndependent(2, knots, None),
         )
+        return self._solved(name, words, family, lipschitz, nature="continuous", tolerance=self.settings.gap)
 
     def certificate(self, name: str, aggregator: AnyAggregator) -> Certificate:
         """Proved bounds on the worst-case regret over all structures of two independent agents."""
-        if name not in self.certificates:
-            state: Any = None
-            for state in certification(aggregator, tolerance=self.settings.proof_gap):
-                total = state.done + state.left
-                self.tell(f"proving {name}", state.done / total if total else 0.0)
-            if state is None or state.certificate is None:
-                raise UnsupportedError(f"no bound could be proved for {name}.")
-            self.certificates[name] = state.certificate()
-            self.certificates[name].save(self.folder / "certificates" / f"{name}.json")
-        return self.certificates[name]
+        state: Any = None
+        for state in certification(aggregator, tolerance=self.settings.proof_gap):
+            total = state.done + state.left
+            self.tell(f"proving {name}", state.done / total if total else 0.0)
+        if state is None or state.certificate is None:
+            raise UnsupportedError(f"no bound could be proved for {name}.")
+        certificate: Certificate = state.certificate()
+        certificate.save(self.folder / "certificates" / f"{name}.json")
+        return certificate
 
-    def _solved(self, name: str, words: str, family: ConditionallyIndependent, options: dict[str, Any]) -> Solution:
+    def _solved(
+        self, name: str, words: str, family: ConditionallyIndependent, lipschitz: float | None = None, **options: Any
+    ) -> Solution:
+        if lipschitz is not None:
+            name, words = f"{name}-slope-{lipschitz:g}", f"{words}, L = {lipschitz:g}"
         if name not in self.solutions:
             self.tell(f"solving: {words}", 0.0)
             progress = lambda state, rounds: self.tell(f"solving: {words}", state.round / rounds)
-            solution = solve(family, progress=progress, **options)
+            solution = solve(family, progress=progress, lipschitz=lipschitz, **options)
             if solution.stopped is Stopped.INTERRUPTED:
                 raise KeyboardInterrupt
             self.solutions[name] = solution
             save_design(solution, self.folder / "designs" / f"{name}.json")
         return self.solutions[name]
-
-
-def _words(lipschitz: float | None) -> str:
-    return "" if lipschitz is None else f", L = {lipschitz:g}"

@@ -39,6 +39,8 @@ def nearest_on_grid(structure: BinaryStructure, N: int, M: int) -> BinaryStructu
     """A member of Theta^bci_{N,M} near to any binary structure [Guo2024, Proposition 6.8]; M > N.
 
     The earth mover's distance is at most ``lipschitz_covering_bound(N, M)``, and ``sharper_em_bound(N, M, agents)``.
+    If the reports are multiples of 1/N, only the prior moves [Guo2024, Lemma 5.9]: then the total variation is at most
+    ``tv_covering_bound(N, M)``, and ``sharper_tv_bound(N, M, agents)``.
 
     >>> nearest_on_grid(BinaryStructure(0.27, [[0.11, 0.48], [0.27, 0.27]]), N=10, M=25)
     BinaryStructure(prior=0.28, reports=[[0.1, 0.5], [0.2, 0.3]])
@@ -54,26 +56,6 @@ def nearest_on_grid(structure: BinaryStructure, N: int, M: int) -> BinaryStructu
     k = min(max(round(M * structure.prior), lowest), highest)
     beside = (N * k // M, -(-N * k // M))
     return BinaryStructure(k / M, np.array([pair or beside for pair in pairs]) / N)
-
-
-def nearest_on_grid_discrete(structure: BinaryStructure, N: int, M: int) -> BinaryStructure:
-    """A member of Theta^bci_{N,M} near to a structure whose reports are multiples of 1/N [Guo2024, Lemma 5.9]; M > N.
-
-    Only the prior moves. The total variation is at most ``tv_covering_bound(N, M)``, and
-    ``sharper_tv_bound(N, M, agents)``.
-
-    >>> nearest_on_grid_discrete(BinaryStructure(0.27, [[0.1, 0.5], [0.2, 0.7]]), N=10, M=25)
-    BinaryStructure(prior=0.28, reports=[[0.1, 0.5], [0.2, 0.7]])
-    """
-    check_grid(N, M)
-    off = np.abs(np.rint(N * structure.reports) / N - structure.reports) > rounding(structure.reports)
-    if off.any():
-        where = np.argwhere(off)[0]
-        raise InputError(
-            f"reports must be multiples of 1/{N}; reports{checks.place(where)} is {structure.reports[tuple(where)]:g} "
-            f"({off.sum()} of {off.size} entries)."
-        )
-    return nearest_on_grid(structure, N, M)
 
 
 def tv_covering_bound(N: int, M: int) -> float:

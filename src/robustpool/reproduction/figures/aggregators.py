@@ -1,20 +1,21 @@
-"""Heatmaps of the aggregators, and of how they differ from ours [Guo2024, fig:allaggregators]."""
+"""The aggregators: what they say, how they differ from ours, and where they are weak [Guo2024, fig:allaggregators, fig:allregrets]."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...families.weakness import weakness
 from ...families.worst_case import tabulated
-from ...plots import colour_bar, draw_aggregator, draw_difference, new_figure, title
-from ...plots.heatmaps import DIFFERENCE, FORECAST
+from ...plots import draw_aggregator, draw_difference, draw_weakness
+from ...plots.style import draw_panels
 from ..table_1 import RULES
 from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from ...typing import Floats
     from ..workbench import Workbench
 
 NAMES = {
@@ -23,86 +24,119 @@ NAMES = {
     "continuous": "ours: N = {N}, any reports",
     "minimax": "ours: minimax",
 }
-OURS = "minimax"
-OTHERS = [name for name in NAMES if name != OURS]
 
 
 def compared(bench: Workbench) -> dict[str, Any]:
     """The aggregators that the figures of Section 7 compare."""
-    rules: dict[str, Any] = {name: name for name in RULES}
-    rules["algorithm-1"] = bench.algorithm_1().aggregator
-    rules["continuous"] = bench.against_continuous_nature(bench.settings.reports).aggregator
-    return {**rules, OURS: OURS}
+    tables = {
+        "algorithm-1": bench.algorithm_1().aggregator,
+        "continuous": bench.against_continuous_nature(bench.settings.reports).aggregator,
+    }
+    return {name: tables.get(name, name) for name in NAMES}
 
 
-def words(name: str, numbers: Numbers) -> str:
-    """What to write above a panel."""
-    return NAMES[name].format(N=int(numbers["N"]))
+def titled(numbers: Numbers, without: str = "", ending: str = "") -> dict[str, Floats]:
+    """The numbers of each aggregator but one, by what to write above a panel."""
+    return {words.format(N=numbers["N"]) + ending: numbers[name] for name, words in NAMES.items() if name != without}
 
 
-def _compute(bench: Workbench) -> Numbers:
-    x = np.linspace(0, 1, 101)
-    values = {name: tabulated(aggregator, x) for name, aggregator in compared(bench).items()}
-    return {"x": x, "N": np.array(bench.settings.reports), **values}
+class Aggregators(PaperFigure):
+    """Heatmaps of the aggregators."""
 
-
-def _draw(numbers: Numbers) -> Figure:
-    figure, axes = new_figure(3, 2)
-    for name, ax in zip(NAMES, axes.flat, strict=True):
-        image = draw_aggregator(numbers[name], ax, bar=False)
-        title(ax, words(name, numbers))
-    colour_bar(image, axes, FORECAST)
-    return figure
-
-
-def _meaning(numbers: Numbers) -> str:
-    low = ", ".join(f"{words(name, numbers)} {float(numbers[name][10, 10]):.3f}" for name in NAMES)
-    return (
-        "A report of 0 or 1 decides for every aggregator but simple averaging (and but for the tables next to (0, 1) and "
-        f"(1, 0), which never come). When both report 0.1 they say: {low}."
+    name = "aggregators"
+    title = "What each aggregator says"
+    alt = (
+        "Six heatmaps of the forecast over the two reports. Simple averaging has straight diagonal contours; the other "
+        "five bend towards the corners and agree in the centre."
     )
+    columns, rows = 3, 2
+
+    def numbers(self, bench: Workbench) -> Numbers:
+        x = np.linspace(0, 1, 101)
+        values = {name: tabulated(aggregator, x) for name, aggregator in compared(bench).items()}
+        return {"x": x, "N": bench.settings.reports, **values}
+
+    def paint(self, numbers: Numbers, axes: Any) -> None:
+        draw_panels(draw_aggregator, titled(numbers), axes)
+
+    def meaning(self, numbers: Numbers) -> str:
+        low = ", ".join(f"{words} {table[10, 10]:.3f}" for words, table in titled(numbers).items())
+        return (
+            "A report of 0 or 1 decides for every aggregator but simple averaging (and but for the tables next to (0, 1) and "
+            f"(1, 0), which never come). When both report 0.1 they say: {low}."
+        )
 
 
-def _compute_differences(bench: Workbench) -> Numbers:
-    numbers = _compute(bench)
-    return {"x": numbers["x"], "N": numbers["N"], **{name: numbers[name] - numbers[OURS] for name in OTHERS}}
+class Differences(PaperFigure):
+    """Heatmaps of how the aggregators differ from ours."""
 
-
-def _draw_differences(numbers: Numbers) -> Figure:
-    figure, axes = new_figure(3, 2)
-    for name, ax in zip(OTHERS, axes.flat, strict=False):
-        image = draw_difference(numbers[name], np.zeros_like(numbers[name]), ax, limit=0.15, bar=False)
-        title(ax, f"{words(name, numbers)}\nminus minimax")
-    axes.flat[-1].set_axis_off()
-    colour_bar(image, axes, DIFFERENCE, extend="both")
-    return figure
-
-
-def _differences_mean(numbers: Numbers) -> str:
-    x = numbers["x"]
-    away = np.abs(np.subtract.outer(x, x)) < 0.95  # at (0, 1) and (1, 0), which never come, tables are arbitrary
-    far = ", ".join(f"{words(name, numbers)} {float(np.abs(numbers[name])[away].max()):.2f}" for name in OTHERS)
-    return (
-        f"The largest differences to minimax where the reports do not contradict each other: {far}. The tables differ "
-        "from it and are nearly as good: the optimum is flat, and what should be compared are worst cases, not points."
+    name = "differences"
+    title = "How they differ from ours"
+    alt = (
+        "Five heatmaps of the forecast minus that of minimax. Simple averaging differs strongly along the borders, the "
+        "others weakly between the corners and the centre."
     )
+    columns, rows = 3, 2
+
+    def numbers(self, bench: Workbench) -> Numbers:
+        numbers = dict(Aggregators().numbers(bench))
+        ours = numbers.pop("minimax")
+        return {name: values - ours if name in NAMES else values for name, values in numbers.items()}
+
+    def paint(self, numbers: Numbers, axes: Any) -> None:
+        draw = lambda difference, ax, bar: draw_difference(difference, 0 * difference, ax, limit=0.15, bar=bar)
+        draw_panels(draw, titled(numbers, "minimax", "\nminus minimax"), axes, extend="both")
+
+    def meaning(self, numbers: Numbers) -> str:
+        x = numbers["x"]
+        away = np.abs(np.subtract.outer(x, x)) < 0.95  # at (0, 1) and (1, 0), which never come, tables are arbitrary
+        panels = titled(numbers, "minimax")
+        far = ", ".join(f"{words} {np.abs(difference)[away].max():.2f}" for words, difference in panels.items())
+        return (
+            f"The largest differences to minimax where the reports do not contradict each other: {far}. The tables differ "
+            "from it and are nearly as good: the optimum is flat, and what should be compared are worst cases, not points."
+        )
 
 
-AGGREGATORS = PaperFigure(
-    "aggregators",
-    "What each aggregator says",
-    "Six heatmaps of the forecast over the two reports. Simple averaging has straight diagonal contours; the other "
-    "five bend towards the corners and agree in the centre.",
-    _compute,
-    _draw,
-    _meaning,
-)
-DIFFERENCES = PaperFigure(
-    "differences",
-    "How they differ from ours",
-    "Five heatmaps of the forecast minus that of minimax. Simple averaging differs strongly along the borders, the "
-    "others weakly between the corners and the centre.",
-    _compute_differences,
-    _draw_differences,
-    _differences_mean,
-)
+class Weakness(PaperFigure):
+    """Heatmaps of R(x_1, x_2), the worst regret over structures that can produce these reports."""
+
+    name = "weakness"
+    title = "Where each aggregator is weak"
+    alt = (
+        "Six heatmaps of the worst regret over structures that can produce a pair of reports, on one colour scale from 0 "
+        "to 0.065. Simple averaging is bright, most of all at the borders; the others are dark and much more even. Below, "
+        "the others on a scale of their own."
+    )
+    columns, rows = 3, 4
+
+    def numbers(self, bench: Workbench) -> Numbers:
+        x = np.arange(bench.settings.cells + 1) / bench.settings.cells
+        priors = np.arange(1, bench.settings.priors) / bench.settings.priors
+        numbers = {"x": x, "priors": priors, "N": bench.settings.reports}
+        for done, (name, aggregator) in enumerate(compared(bench).items()):
+            bench.tell("the weak spots of each aggregator", done / len(NAMES))
+            numbers[name] = weakness(aggregator, x, priors)
+        return numbers
+
+    def paint(self, numbers: Numbers, axes: Any) -> None:
+        """Above all on the paper's scale; below, where simple averaging would outshine the others, these on their own."""
+        others = titled(numbers, "mean", ", closer")
+        every = np.concatenate([possible(regrets) for regrets in others.values()])
+        draw_panels(draw_weakness, titled(numbers), axes[:2])
+        draw_panels(partial(draw_weakness, scale=(every.min(), every.max())), others, axes[2:])
+
+    def meaning(self, numbers: Numbers) -> str:
+        panels = {words: possible(regrets) for words, regrets in titled(numbers).items()}
+        spread = "; ".join(f"{words} {regrets.min():.4f} to {regrets.max():.4f}" for words, regrets in panels.items())
+        return (
+            f"Bright is weak. R over all pairs of reports but (0, 1) and (1, 0), which never come: {spread}. (Found on "
+            f"reports in steps of 1/{len(numbers['x']) - 1} and priors in steps of 1/{len(numbers['priors']) + 1}.)"
+        )
+
+
+def possible(values: Floats) -> Floats:
+    """R at the reports that can come: all but (0, 1) and (1, 0)."""
+    keep = np.ones(values.shape, dtype=bool)
+    keep[0, -1] = keep[-1, 0] = False
+    return values[keep]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...game.paradigms import PARADIGMS
-from ...plots import colour_bar, draw_report_distribution, new_figure, title
-from ...plots.heatmaps import CHANCE
+from ...plots import draw_report_distribution
+from ...plots.style import draw_panels
 from ...structures.binary_structure import independent_masses, independent_profiles
 from .figure import Numbers, PaperFigure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ...families.nature import Mixture
     from ...typing import Floats
     from ..workbench import Workbench
 
 SOLVERS = {"algorithm_1": "Algorithm 1", "exact": "exact solver"}
+PANELS = tuple(product(SOLVERS, PARADIGMS))
 
 
 def report_distribution(mixture: Mixture, N: int) -> Floats:
@@ -40,55 +40,41 @@ def report_distribution(mixture: Mixture, N: int) -> Floats:
 
 def shares(chances: Floats) -> dict[str, float]:
     """How much of a distribution lies where the paper looks."""
-    inside = np.zeros(chances.shape, dtype=bool)
-    inside[1:-1, 1:-1] = True
+    border = np.pad(np.zeros(np.array(chances.shape) - 2, dtype=bool), 1, constant_values=True)
     second = np.fliplr(np.eye(len(chances), dtype=bool))
     middle = slice((len(chances) - 1) // 2, len(chances) // 2 + 1)  # of an odd number of steps: the four reports around
     return {
         "centre": float(chances[middle, middle].sum()),
         "corners": float(chances[0, 0] + chances[-1, -1]),
-        "borders": float(chances[~inside].sum()),
-        "borders and second diagonal": float(chances[~inside | second].sum()),
+        "borders": float(chances[border].sum()),
+        "borders and second diagonal": float(chances[border | second].sum()),
     }
 
 
-def _compute(bench: Workbench) -> Numbers:
-    N = bench.settings.reports
-    return {
-        f"{solver}_{paradigm}": report_distribution(
-            (bench.algorithm_1 if solver == "algorithm_1" else bench.exact)(paradigm).mixture, N
-        )
-        for solver in SOLVERS
-        for paradigm in PARADIGMS
-    }
+class ReportDistribution(PaperFigure):
+    """Heatmaps of the reports that nature makes come, for each solver and paradigm."""
 
-
-def _draw(numbers: Numbers) -> Figure:
-    figure, axes = new_figure(3, 2)
-    for row, (solver, words) in zip(axes, SOLVERS.items(), strict=True):
-        for ax, paradigm in zip(row, PARADIGMS, strict=True):
-            image = draw_report_distribution(numbers[f"{solver}_{paradigm}"], ax, bar=False)
-            title(ax, f"{paradigm}, {words}")
-    colour_bar(image, axes, CHANCE)
-    return figure
-
-
-def _meaning(numbers: Numbers) -> str:
-    additive, absolute, ratio = (shares(numbers[f"algorithm_1_{paradigm}"]) for paradigm in PARADIGMS)
-    return (
-        f"Under additive regret {additive['borders and second diagonal']:.1%} of the reports lie on the borders and "
-        f"the second diagonal, under absolute loss {absolute['centre']:.1%} are (0.5, 0.5), and under the ratio "
-        f"{ratio['corners']:.1%} are (0, 0) or (1, 1), by Algorithm 1. The exact solver's mixtures are other "
-        "equilibria, with weight on fewer structures (grey: a probability below 1e-8)."
+    name = "report-distribution"
+    title = "Which reports nature makes come"
+    alt = (
+        "Six heatmaps of the probability of report pairs on a logarithmic scale, under the additive, absolute and ratio "
+        "paradigms; above by Algorithm 1, below by the exact solver."
     )
+    columns, rows = 3, 2
 
+    def numbers(self, bench: Workbench) -> Numbers:
+        mixtures = {f"{solver}_{paradigm}": getattr(bench, solver)(paradigm).mixture for solver, paradigm in PANELS}
+        return {name: report_distribution(mixture, bench.settings.reports) for name, mixture in mixtures.items()}
 
-REPORT_DISTRIBUTION = PaperFigure(
-    "report-distribution",
-    "Which reports nature makes come",
-    "Six heatmaps of the probability of report pairs on a logarithmic scale, under the additive, absolute and ratio "
-    "paradigms; above by Algorithm 1, below by the exact solver.",
-    _compute,
-    _draw,
-    _meaning,
-)
+    def paint(self, numbers: Numbers, axes: Any) -> None:
+        panels = {f"{paradigm}, {SOLVERS[solver]}": numbers[f"{solver}_{paradigm}"] for solver, paradigm in PANELS}
+        draw_panels(draw_report_distribution, panels, axes)
+
+    def meaning(self, numbers: Numbers) -> str:
+        additive, absolute, ratio = (shares(numbers[f"algorithm_1_{paradigm}"]) for paradigm in PARADIGMS)
+        return (
+            f"Under additive regret {additive['borders and second diagonal']:.1%} of the reports lie on the borders and "
+            f"the second diagonal, under absolute loss {absolute['centre']:.1%} are (0.5, 0.5), and under the ratio "
+            f"{ratio['corners']:.1%} are (0, 0) or (1, 1), by Algorithm 1. The exact solver's mixtures are other "
+            "equilibria, with weight on fewer structures (grey: a probability below 1e-8)."
+        )
