@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,15 @@ class TableAggregator:
         object.__setattr__(self, "reports", checks.frozen(reports))
         object.__setattr__(self, "forecasts", checks.frozen(forecasts))
         object.__setattr__(self, "_levels", np.unique(reports))
+
+    @property
+    def agents(self) -> int:
+        """The number of agents."""
+        return self.reports.shape[1]
+
+    def as_data(self) -> dict[str, Any]:
+        """The table as it stands in a design file."""
+        return {"kind": "table", "reports": self.reports.tolist(), "forecasts": self.forecasts.tolist()}
 
     def __call__(self, reports: ArrayLike) -> Floats:
         """The forecasts for profiles: (m, agents) or (m, agents, coordinates) -> (m,) or (m, states)."""

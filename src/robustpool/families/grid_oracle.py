@@ -7,7 +7,7 @@ parameter left: the priors between the best ones are searched by golden sections
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,9 @@ PARTS = 16
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
+Grid = tuple["Floats", "Floats", int]
+"""The reports x, the forecasts at each two of them, and the kind of the payoff."""
+
 
 @dataclass(frozen=True, eq=False)
 class WorstStructures:
@@ -40,19 +43,20 @@ class WorstStructures:
         """The largest regret."""
         return float(self.values.max())
 
+    def labels(self, most: int) -> Floats:
+        """The worst structures, at most so many: prior, low, high, low, high."""
+        best = np.argsort(-self.values, kind="stable")[:most]
+        return np.column_stack((self.priors[best], self.x[self.found[best]]))
+
     def joined(self, other: WorstStructures) -> WorstStructures:
         """Both, on the same reports."""
-        return WorstStructures(
-            self.x,
-            np.concatenate((self.priors, other.priors)),
-            np.concatenate((self.values, other.values)),
-            np.concatenate((self.found, other.found)),
-        )
+        ours, theirs = ((one.priors, one.values, one.found) for one in (self, other))
+        return WorstStructures(self.x, *map(np.concatenate, zip(ours, theirs, strict=True)))
 
-    def structure(self, number: int | None = None) -> BinaryStructure:
-        """The worst structure, or the worst one of a given prior."""
-        t = int(np.argmax(self.values)) if number is None else number
-        return BinaryStructure(float(self.priors[t]), self.x[self.found[t]].reshape(2, 2))
+    def structure(self) -> BinaryStructure:
+        """The worst structure."""
+        prior, *reports = self.labels(1)[0].tolist()
+        return BinaryStructure(prior, np.reshape(reports, (2, 2)))
 
 
 def worst_by_prior(
@@ -73,7 +77,7 @@ def worst_by_prior(
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
     parts = [order[k::count] for k in range(count)]
     values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
-    grid = _Grid(x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss])
+    grid = x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss]
     answers = mapped(_by_prior, [priors[part] for part in parts], grid, compiled=True)
     for part, (part_values, part_found) in zip(parts, answers, strict=True):
         values[part], found[part] = part_values, part_found
@@ -84,30 +88,25 @@ def worst_by_pair(
     x: Floats, f: Floats, priors: Floats, *, loss: str = "square", paradigm: str = "additive"
 ) -> WorstStructures:
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
-    grid = _Grid(x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss])
+    grid = x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss]
     none = (np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))
     parts = [none, *mapped(_by_pair, priors.tolist(), grid, compiled=True)]
     return WorstStructures(x, *(np.concatenate([part[k] for part in parts]) for k in range(3)))
 
 
-class _Grid(NamedTuple):
-    x: Floats
-    f: Floats
-    kind: int
-
-
-def _by_prior(grid: _Grid, priors: Floats) -> tuple[Floats, Integers]:
+def _by_prior(grid: Grid, priors: Floats) -> tuple[Floats, Integers]:
     from .envelopes import worst_by_prior
 
     values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
-    worst_by_prior(0, len(priors), priors, *grid, values, found)
+    worst_by_prior(priors, *grid, values, found)
     return values, found
 
 
-def _by_pair(grid: _Grid, prior: float) -> tuple[Floats, Floats, Integers]:
+def _by_pair(grid: Grid, prior: float) -> tuple[Floats, Floats, Integers]:
     from .envelopes import worst_by_pair
 
-    values, found = np.empty(len(grid.x) ** 2), np.zeros((len(grid.x) ** 2, 4), dtype=np.int64)
+    size = len(grid[0]) ** 2
+    values, found = np.empty(size), np.zeros((size, 4), dtype=np.int64)
     count = worst_by_pair(prior, *grid, values, found)
     return np.full(count, prior), values[:count], found[:count]
 

@@ -19,7 +19,7 @@ from ..aggregators.rules import get_rule
 from ..game.feasible import posterior_tables
 from ..structures.binary_structure import independent_masses
 from .canonical import canonical_table
-from .conditionally_independent import NamedStructures
+from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
 from .grid_oracle import WorstStructures, worst_any_prior, worst_by_pair, worst_by_prior
 from .nature import Answer, Mixture, Nature
@@ -97,18 +97,15 @@ class IndependentNature(Nature):
     def answer(self, table: Floats) -> Answer:
         """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
         response = self.worst(table)
-        best = np.argsort(-response.values, kind="stable")[:MOST_CUTS]
-        priors, reports = response.priors[best], response.x[response.found[best]].reshape(-1, 2, 2)
-        values = [response.value] if len(best) else []
-        corners = [corner for corner in (0.0, 1.0) if self._certain(corner)]
-        priors = np.concatenate((priors, corners))
-        reports = np.concatenate((reports, [[[corner] * 2] * 2 for corner in corners] or np.zeros((0, 2, 2))))
-        values += [self._at_corner(table, corner) for corner in corners]
-        return Answer(max(values), np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1))
+        corners = [corner for corner in (0, 1) if self._certain(corner)]
+        losses = [self._at_corner(table, corner) for corner in corners]
+        certain = np.repeat(np.array(corners, dtype=float)[:, None], 5, axis=1)
+        value = float(np.concatenate((response.values, losses)).max())
+        return Answer(value, np.concatenate((response.labels(MOST_CUTS), certain)))
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
-        priors, reports = labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
+        priors, reports = parameters(labels)
         size = len(self.family.report_grid)
         index = np.rint(reports * (size - 1)).astype(np.int64)
         profile = (index[:, 0, :, None] * size + index[:, 1, None, :]).reshape(-1, 4)
@@ -116,7 +113,7 @@ class IndependentNature(Nature):
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """Its forecasts brought into what the range of the priors allows, which costs nothing on a grid."""
-        return settled(table, self.tables, self.family.prior_range, lambda one: self.answer(one).value, slack)
+        return settled(self, table, slack, lambda one: self.answer(one).value)
 
     def check_canonical(self, choice: str) -> None:
         """See Nature."""
@@ -135,8 +132,7 @@ class IndependentNature(Nature):
 
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""
-        structures = NamedStructures(labels[:, 0], labels[:, 1:].reshape(-1, 2, 2))
-        return Mixture(structures, weights, self.family.symmetries)
+        return Mixture(IndependentStructures(*parameters(labels)), weights, self.family.symmetries)
 
     def coarser(self) -> IndependentNature | None:
         """The grid of half as many reports, if this one is fine and even.
@@ -155,14 +151,14 @@ class IndependentNature(Nature):
         start = self.tables.layout.table_of(aggregator)
         return replace(self, tables=replace(self.tables, default=start), labels=labels)
 
-    def _certain(self, corner: float) -> bool:
+    def _certain(self, corner: int) -> bool:
         low, high = self.family.prior_range
-        return low <= corner <= high and not (corner == 1.0 and self.family.mirrored)
+        return low <= corner <= high and not (corner == 1 and self.family.mirrored)
 
-    def _at_corner(self, table: Floats, corner: float) -> float:
+    def _at_corner(self, table: Floats, corner: int) -> float:
         """The loss of a table where everybody reports 0, or 1, and is right."""
-        forecast = self.forecasts(table)[(int(corner) * self.family.report_grid.size - int(corner),) * 2]
-        return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, int(corner)])
+        forecast = self.forecasts(table)[-corner, -corner]
+        return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, corner])
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +167,18 @@ class WrittenOutNature(FiniteNature):
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """See IndependentNature."""
-        family: Any = self.family
-        return settled(table, self.tables, family.prior_range, lambda one: self.answer(one).value, slack)
+        return settled(self, table, slack, lambda one: self.answer(one).value)
 
     def aggregator(self, table: Floats) -> GridAggregator:
         """See Nature."""
         family: Any = self.family
         forecasts = self.tables.layout.spread(table)[:, 1]
         return GridAggregator(forecasts.reshape((len(family.report_grid),) * family.agents))
+
+
+def parameters(labels: Floats) -> tuple[Floats, Floats]:
+    """Labels prior, low, high, low, high as priors (m,) and reports (m, 2, 2)."""
+    return labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
 
 
 def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]) -> bool:
@@ -188,13 +188,17 @@ def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limi
 
 
 def independent_nature(
-    family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
+    family: ConditionallyIndependent,
+    loss: Loss,
+    paradigm: str,
+    limits: Sequence[Restriction],
+    kind: type[IndependentNature] = IndependentNature,
 ) -> IndependentNature:
-    """Nature for two conditionally independent agents with an exact oracle."""
+    """Nature for two conditionally independent agents with an exact oracle, or on the continuum."""
     x = family.report_grid
     reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
     tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], get_rule("geometric-odds"))
-    return IndependentNature(family, tables, paradigm, tuple(limits))
+    return kind(family, tables, paradigm, tuple(limits))
 
 
 def written_out(

@@ -7,7 +7,7 @@ proper loss; a solver may leave one in a table all the same, where the worst cas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,27 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..aggregators.restrictions import TableLayout
-    from ..game.feasible import FeasibleTables
     from ..typing import Floats
 
 
 def settled(
-    table: Floats,
-    tables: FeasibleTables,
-    prior_range: tuple[float, float],
-    worst: Callable[[Floats], float],
-    slack: float,
-    margins: Sequence[float] = (0.0,),
+    nature: Any, table: Floats, slack: float, worst: Callable[[Floats], float], margins: Sequence[float] = (0.0,)
 ) -> tuple[Floats, float]:
     """The table, plausible if that costs at most ``slack``, and its worst payoff.
 
     The margins are tried in turn; a table under restrictions is left alone.
     """
-    upper = worst(table)
-    if prior_range == (0.0, 1.0) or len(tables.layout.differences) or tables.layout.constraints:
+    upper, layout, prior_range = worst(table), nature.tables.layout, nature.family.prior_range
+    if prior_range == (0.0, 1.0) or len(layout.differences) or layout.constraints:
         return table, upper
     for margin in margins:
-        within = plausible(table, tables.layout, prior_range, margin)
+        within = plausible(table, layout, prior_range, margin)
         payoff = worst(within)
         if payoff <= upper + slack:
             return within, payoff
