@@ -19,8 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from . import checks
-from .aggregators.distribution_checks import check_distributions
-from .aggregators.distributions import DistributionRule, combine_distributions, distribution_rule
+from .aggregators.distributions import (
+    DistributionRule,
+    check_distributions,
+    combine_distributions,
+    distribution_rule,
+)
 from .aggregators.grid import GridAggregator
 from .aggregators.rows import answers, blocks, contradictory
 from .aggregators.rules import Rule

@@ -8,6 +8,7 @@ every state's forecast; ``Constrained`` is any convex set that cvxpy can state.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from .. import checks
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
-from ..structures.report_formats import all_orders, as_seen
+from ..structures.report_formats import as_seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,13 +166,7 @@ class Differences:
         return np.stack((1.0 - second, second), axis=1)
 
 
-def _settled(
-    better: np.ufunc,
-    values: Floats,
-    to: Integers,
-    of: Integers,
-    gain: Floats,
-) -> Floats:
+def _settled(better: np.ufunc, values: Floats, to: Integers, of: Integers, gain: Floats) -> Floats:
     """values[to] = better(values[to], values[of] + gain), again and again until nothing changes."""
     while True:
         after = values.copy()
@@ -279,18 +274,19 @@ def _images(
 ) -> tuple[Floats, Booleans]:
     """The profiles under each symmetry, one after the other, the identity first; and which symmetries mirror."""
     symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
-    if symmetric and reports.shape[1] > MOST_SYMMETRIC_AGENTS:
+    agents = reports.shape[1]
+    if symmetric and agents > MOST_SYMMETRIC_AGENTS:
         raise UnsupportedError(
             f"symmetric tables need at most {MOST_SYMMETRIC_AGENTS} agents, as they answer every order of them; "
-            f"there are {reports.shape[1]}."
+            f"there are {agents}."
         )
-    orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
+    orders = list(permutations(range(agents))) if symmetric else [tuple(range(agents))]
     mirror = any(isinstance(restriction, Mirrored) for restriction in restrictions)
     if mirror and (states != 2 or report.name != "posterior"):
         raise UnsupportedError(
             f"mirrored needs two states and posterior reports; there are {states} states and {report.name} reports."
         )
-    checks.fits_in_memory(f"a symmetric table for {reports.shape[1]} agents", 32.0 * len(orders) * reports.size)
+    checks.fits_in_memory(f"a symmetric table for {agents} agents", 32.0 * len(orders) * reports.size)
     images = [report.permuted(reports, order) for order in orders]
     mirrored = np.repeat([False, True], [len(orders), len(orders) if mirror else 0])
     return np.concatenate(images + ([1.0 - image for image in images] if mirror else [])), mirrored

@@ -22,11 +22,11 @@ from ..conic import solve_cones
 from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMaster
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
-from .grid_oracle import TINY, worst_by_pair, worst_by_prior
-from .independent_nature import NARROW, IndependentNature, parameters
+from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
+from .independent_nature import NARROW, IndependentNature
 from .nature import Answer, Nature
 from .plausible import settled
-from .worst_case import climb, decode, encode, tabulated, worst_case, zoom_in
+from .worst_case import Search, decode, starts_from, tabulated, worst_case
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -65,23 +65,19 @@ class ContinuousNature(IndependentNature):
         x, priors = self.fine
         f = tabulated(aggregator, x)
         response = worst_by_prior(x, f, priors)
-        best = np.argsort(-response.values, kind="stable")
-        picked = np.concatenate((best[: POLISHED // 2], best[POLISHED // 2 :: 8]))[:POLISHED]  # the best, and others
         low, high = self.family.prior_range
-        starts, rng = (
-            encode(response.priors[picked], x[response.found[picked]].reshape(-1, 2, 2)),
-            np.random.default_rng(0),
-        )
-        polished = climb(aggregator, starts, self.tables.loss, rng, steps=200, prior_range=(low, high))
-        zoomed = zoom_in(aggregator, polished, self.tables.loss, (low, high), zooms=2)
+        search = Search(aggregator, self.tables.loss, (low, high))
+        polished = search.climb(starts_from(response, POLISHED, every=8), np.random.default_rng(0), steps=200)
+        zoomed = search.zoom_in(polished, zooms=2)
         structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
+        priors, reports = decode(polished)
         labels = [
-            _labels(np.array([s.prior for s in structures]), np.array([s.reports for s in structures])),
-            _labels(*decode(polished)),
+            np.array([[structure.prior, *structure.reports.ravel()] for structure in structures]),
+            np.column_stack((priors, reports.reshape(-1, 4))),
             response.labels(MOST_CUTS),
         ]
         if high - low < NARROW:  # one structure a prior is too little to learn from
-            labels.append(worst_by_pair(x, f, response.priors[best[:6]]).labels(MOST_CUTS))
+            labels.append(worst_by_pair(x, f, response.labels(6)[:, 0]).labels(MOST_CUTS))
         return Answer(max(response.value, *(worst.regret for worst in zoomed)), np.concatenate(labels))
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
@@ -162,7 +158,3 @@ class ContinuousNature(IndependentNature):
             return float(max(self.answer(one).value, seen, *searched))
 
         return settled(self, table, slack, worst, MARGINS)
-
-
-def _labels(priors: Floats, reports: Floats) -> Floats:
-    return np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1)

@@ -19,7 +19,7 @@ from .. import checks, html
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
 from ..structures.information_structure import InformationStructure, check_shape
-from ..structures.report_formats import Custom, ReportFormat, ReportFunction, as_seen, report_format
+from ..structures.report_formats import Names, ReportFormat, ReportFunction, as_seen, report_format
 from ..wording import counted
 from .nature import NO_CONTINUUM
 
@@ -198,11 +198,11 @@ def _labels(what: str, labels: Sequence[str] | None, count: int, default: str = 
 
 
 def _flatten(
-    stacks: list[tuple[NDArray[Any], Floats]],
+    stacks: list[tuple[Integers, Floats]],
     report: ReportFormat,
     states: Sequence[str] | None,
     agents: Sequence[str] | None,
-    names: tuple[str, ...] | None,
+    names: Names,
 ) -> FiniteFamily:
     """Support points of stacks (numbers of the structures, joints of one shape), in the order of the structures."""
     owners, masses, shown = zip(*(_support(numbers, joints, report, names) for numbers, joints in stacks), strict=True)
@@ -227,14 +227,9 @@ def _flatten(
     )
 
 
-def _support(
-    numbers: NDArray[Any], joints: Floats, report: ReportFormat, names: tuple[str, ...] | None
-) -> tuple[NDArray[Any], Floats, Floats]:
+def _support(numbers: Integers, joints: Floats, report: ReportFormat, names: Names) -> tuple[Integers, Floats, Floats]:
     """The signal profiles that can come: their structure, Pr[s, omega], and the reports (points, agents, coordinates)."""
-    labels = (
-        [(int(number), names[number] if names else None) for number in numbers] if isinstance(report, Custom) else []
-    )
-    by_agent = [report.reports(joints, agent, labels) for agent in range(joints.ndim - 2)]
+    by_agent = [report.reports(joints, agent, numbers, names) for agent in range(joints.ndim - 2)]
     widths = {array.shape[2] for array in by_agent}
     if len(widths) > 1:
         raise InputError(

@@ -55,8 +55,13 @@ class WorstStructures:
 
     def structure(self) -> BinaryStructure:
         """The worst structure."""
-        prior, *reports = self.labels(1)[0].tolist()
-        return BinaryStructure(prior, np.reshape(reports, (2, 2)))
+        priors, reports = parameters(self.labels(1))
+        return BinaryStructure(float(priors[0]), reports[0])
+
+
+def parameters(labels: Floats) -> tuple[Floats, Floats]:
+    """Labels prior, low, high, low, high as priors (m,) and reports (m, 2, 2)."""
+    return labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
 
 
 def worst_by_prior(

@@ -21,7 +21,7 @@ from ..structures.binary_structure import independent_masses
 from .canonical import canonical_table
 from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
-from .grid_oracle import WorstStructures, worst_any_prior, worst_by_pair, worst_by_prior
+from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_pair, worst_by_prior
 from .nature import Answer, Mixture, Nature
 from .plausible import settled
 
@@ -174,11 +174,6 @@ class WrittenOutNature(FiniteNature):
         family: Any = self.family
         forecasts = self.tables.layout.spread(table)[:, 1]
         return GridAggregator(forecasts.reshape((len(family.report_grid),) * family.agents))
-
-
-def parameters(labels: Floats) -> tuple[Floats, Floats]:
-    """Labels prior, low, high, low, high as priors (m,) and reports (m, 2, 2)."""
-    return labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
 
 
 def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]) -> bool:
