@@ -13,13 +13,14 @@ import warnings
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import checks
 from .aggregators.distributions import (
+    Combined,
     DistributionRule,
     check_distributions,
     combine_distributions,
@@ -49,14 +50,6 @@ class ContradictionWarning(UserWarning):
 
 class ClippedWarning(UserWarning):
     """Reports were brought into [0.01, 0.99], which nobody asked for."""
-
-
-class Combined(NamedTuple):
-    """What an aggregator says of some rows."""
-
-    forecasts: Floats  # (m,)
-    at_odds: list[int]  # rows with both a 0 and a 1, of which a rule says 0.5
-    clipped: int  # reports that were brought into [clip, 1 - clip]
 
 
 @overload

@@ -211,8 +211,8 @@ def clipped(reports: Floats, clip: float) -> tuple[Floats, Booleans]:
 class Combined(NamedTuple):
     """Forecasts, and what was odd about the reports."""
 
-    forecasts: Floats  # (m, k); NaN where nobody answered
-    at_odds: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
+    forecasts: Floats  # (m, k), or (m,) for two outcomes; NaN where nobody answered
+    at_odds: list[int]  # rows in which each outcome is ruled out by somebody; all of them get the same there
     clipped: int  # answers that the clipping changed
 
 

@@ -43,16 +43,9 @@ class GridAggregator:
 
     def __post_init__(self) -> None:
         """Copy and check the table."""
-        values = checks.real_array("values", self.values)
+        values = checks.unit_array("values", self.values, of="forecast")
         if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
             raise InputError(f"a grid needs the shape (N + 1, ..., N + 1) with N >= 1; the shape is {values.shape}.")
-        bad = ~((values >= 0) & (values <= 1))
-        if bad.any():
-            where = np.argwhere(bad)[0]
-            raise InputError(
-                f"forecast must lie in [0, 1]; values{checks.place(where)} is {values[tuple(where)]:g} "
-                f"({bad.sum()} of {values.size} entries)."
-            )
         object.__setattr__(self, "values", checks.frozen(values))
 
     @property

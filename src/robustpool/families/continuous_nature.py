@@ -23,9 +23,8 @@ from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMas
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
-from .independent_nature import NARROW, IndependentNature
+from .independent_nature import NARROW, IndependentNature, settled
 from .nature import Answer, Nature
-from .plausible import settled
 from .worst_case import Search, decode, starts_from, tabulated, worst_case
 
 if TYPE_CHECKING:
