@@ -83,10 +83,8 @@ class Monotone:
 
     def slacks(self, differences: Floats, ordered: int) -> Floats:
         """0 where f(x') may not exceed f(x), that is where x' <= x; infinite elsewhere."""
-        below = np.all(differences[..., :ordered] <= 0, axis=(-1, -2)) & np.all(
-            differences[..., ordered:] == 0, axis=(-1, -2)
-        )
-        return np.where(below, 0.0, np.inf)
+        lower, same = differences[..., :ordered] <= 0, differences[..., ordered:] == 0
+        return np.where(lower.all(axis=(-1, -2)) & same.all(axis=(-1, -2)), 0.0, np.inf)
 
 
 @dataclass(frozen=True)
@@ -152,11 +150,9 @@ class Differences:
         each until nothing changes; pinned cells stay. More states: shrink towards the uniform forecast, which keeps
         each row a distribution; not where cells are pinned, which that would move.
         """
-        if len(self) == 0:
+        if len(self) == 0 or (table.shape[1] > 2 and pinned.any()):
             return table
         if table.shape[1] > 2:
-            if pinned.any():
-                return table
             jump = table[self.upper] - table[self.lower]
             shrink = min(1.0, float(np.min(self.slack[:, None] / np.maximum(jump, self.slack[:, None]))))
             return shrink * table + (1 - shrink) / table.shape[1]
@@ -231,7 +227,7 @@ class TableLayout:
 def lay_out(reports: Floats, report: ReportFormat, states: int, restrictions: Sequence[Restriction]) -> TableLayout:
     """The layout of the table for a family's report profiles under restrictions."""
     for restriction in restrictions:
-        if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Mirrored, Constrained)):
+        if not isinstance(restriction, Restriction):
             raise InputError(
                 f"a restriction must be Lipschitz, Monotone, Symmetric, Mirrored or Constrained; it is {restriction!r}."
             )
@@ -333,9 +329,8 @@ def _all_pairs(count: int) -> tuple[Integers, Integers]:
 
 def _between_cells(bonds: list[Bonds], cell: Integers, flipped: Booleans, balanced: Booleans) -> Differences:
     """The constraints between cells: of several between the same two, the tightest; none that always holds."""
-    lower = np.concatenate([b[0] for b in bonds] or [np.zeros(0, np.int64)])
-    upper = np.concatenate([b[1] for b in bonds] or [np.zeros(0, np.int64)])
-    slack = np.concatenate([b[2] for b in bonds] or [np.zeros(0)])
+    none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    lower, upper, slack = map(np.concatenate, zip(none, *bonds, strict=True))
     mixed = (flipped[lower] != flipped[upper]) & ~balanced[cell[lower]] & ~balanced[cell[upper]]
     if mixed.any():
         raise UnsupportedError(

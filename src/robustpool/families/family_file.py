@@ -121,11 +121,7 @@ def _structure(number: int, entry: Any, states: list[str], agents: list[str]) ->
         raise InputError(f"{where}.name must be text; it is a {_kind(name)}.")
     where = f"{where} ({name!r})" if name else where
     joint = _joint(f"{where}.joint", entry["joint"], len(states), len(agents))
-    try:
-        return InformationStructure(joint, name=name)
-    except InputError as error:
-        label = "joint" if name is None else f"joint of {name!r}"
-        raise InputError(str(error).replace(label, f"{where}.joint")) from None
+    return InformationStructure(checks.distributions(f"{where}.joint", joint, stacked=False), name=name)
 
 
 def _joint(where: str, value: Any, states: int, agents: int) -> Floats:

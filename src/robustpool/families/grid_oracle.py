@@ -117,24 +117,19 @@ def _by_pair(grid: Grid, prior: float) -> tuple[Floats, Floats, Integers]:
 
 
 def worst_any_prior(
-    x: Floats,
-    f: Floats,
-    *,
-    loss: str = "square",
-    paradigm: str = "additive",
-    prior_range: tuple[float, float] = (0.0, 1.0),
+    x: Floats, f: Floats, *, prior_range: tuple[float, float] = (0.0, 1.0), **game: str
 ) -> WorstStructures:
     """The same over all priors of a range: the best of a fine grid, then golden sections around its peaks.
 
     The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
-    result is found, not proved.
+    result is found, not proved. The game is a loss and a paradigm, as above.
     """
     least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
     count = max(200, 8 * len(x))
     tails = 10.0 ** np.arange(-9, -2)
     priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
     priors = priors[(priors >= least) & (priors <= most)]
-    coarse = worst_by_prior(x, f, priors, loss=loss, paradigm=paradigm)
+    coarse = worst_by_prior(x, f, priors, **game)
     if len(priors) == 0:
         return coarse
     padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
@@ -144,8 +139,7 @@ def worst_any_prior(
     high = priors[np.minimum(peaks + 1, len(priors) - 1)]
     for _ in range(60):
         one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        values = worst_by_prior(x, f, np.concatenate((one, other)), loss=loss, paradigm=paradigm).values
+        values = worst_by_prior(x, f, np.concatenate((one, other)), **game).values
         better = values[: len(peaks)] >= values[len(peaks) :]
         low, high = np.where(better, low, one), np.where(better, other, high)
-    fine = worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss, paradigm=paradigm)
-    return coarse.joined(fine)
+    return coarse.joined(worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), **game))

@@ -87,16 +87,16 @@ class IndependentNature(Nature):
         family, (low, high) = self.family, self.family.prior_range
         x, f = family.report_grid, self.forecasts(table)
         half = 0.5 if family.mirrored else 1.0
-        options: dict[str, Any] = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
+        game = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
         if family.priors is None:
-            response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **options)
+            response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
             if high - low >= NARROW:
                 return response
             best = np.argsort(-response.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best
-            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **options))
+            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **game))
         priors = family.prior_grid
         inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
-        return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **options)
+        return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **game)
 
     def answer(self, table: Floats) -> Answer:
         """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""

@@ -109,11 +109,12 @@ def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
 
 
 def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstStructures:
-    f = tabulated(aggregator, family.report_grid)
+    x = family.report_grid
+    f = tabulated(aggregator, x)
     if family.priors is None:
-        return worst_any_prior(family.report_grid, f, loss=loss.name, prior_range=family.prior_range)
+        return worst_any_prior(x, f, loss=loss.name, prior_range=family.prior_range)
     inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
-    return worst_by_prior(family.report_grid, f, inner, loss=loss.name)
+    return worst_by_prior(x, f, inner, loss=loss.name)
 
 
 @dataclass(frozen=True)
