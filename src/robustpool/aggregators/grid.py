@@ -125,4 +125,4 @@ def corners(x: Floats, resolution: int) -> Iterator[tuple[Integers, Floats]]:
     cell = np.minimum(scaled.astype(np.int64), resolution - 1)
     alpha = scaled - cell
     for corner in product((0, 1), repeat=x.shape[1]):
-        yield cell + corner, np.prod(np.where(corner, alpha, 1.0 - alpha), axis=1)
+        yield cell + np.array(corner), np.prod(np.where(corner, alpha, 1.0 - alpha), axis=1)

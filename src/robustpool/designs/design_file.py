@@ -119,9 +119,9 @@ def _plain(value: Any) -> Any:
 
 
 def _design(data: dict[str, Any]) -> Design:
-    own = {"family": read_family, "aggregator": _aggregator, "mixture": _mixture, "trace": _trace}
-    parts = {name: partial(_read, kind, where=name) for name, kind in get_type_hints(Design).items()}
-    return Design(**{name: read(data.get(name)) for name, read in (parts | own).items()})
+    readers: dict[str, Any] = {name: partial(_read, kind, where=name) for name, kind in get_type_hints(Design).items()}
+    readers |= {"family": read_family, "aggregator": _aggregator, "mixture": _mixture, "trace": _trace}
+    return Design(**{name: read(data.get(name)) for name, read in readers.items()})
 
 
 def read_family(value: Any) -> FiniteRecord | ConditionallyIndependent | OtherRecord:

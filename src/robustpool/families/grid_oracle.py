@@ -50,8 +50,12 @@ class WorstStructures:
 
     def joined(self, other: WorstStructures) -> WorstStructures:
         """Both, on the same reports."""
-        ours, theirs = ((one.priors, one.values, one.found) for one in (self, other))
-        return WorstStructures(self.x, *map(np.concatenate, zip(ours, theirs, strict=True)))
+        return WorstStructures(
+            self.x,
+            np.concatenate((self.priors, other.priors)),
+            np.concatenate((self.values, other.values)),
+            np.concatenate((self.found, other.found)),
+        )
 
     def structure(self) -> BinaryStructure:
         """The worst structure."""

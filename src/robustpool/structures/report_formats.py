@@ -137,7 +137,7 @@ class Custom(ReportFormat):
         return np.array(rows)
 
     def _report(self, agent: int, signal: int, number: int, structure: InformationStructure) -> Floats:
-        comes = structure.posterior(agent).any(axis=1)
+        comes = np.asarray(structure.posterior(agent).any(axis=1))
         signal = signal if comes[signal] else int(np.argmax(comes))  # a signal that never comes is not asked
         place = f"structure {number}, agent {agent}, signal {signal}"
         try:
