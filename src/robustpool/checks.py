@@ -148,8 +148,8 @@ def open_unit(name: str, value: float) -> float:
     return inner
 
 
-def unit_array(name: str, values: ArrayLike) -> Floats:
-    """A float64 copy of an array of probabilities.
+def unit_array(name: str, values: ArrayLike, *, of: str | None = None) -> Floats:
+    """A float64 copy of an array of probabilities, each of them called ``of`` in the message.
 
     >>> unit_array("reports", [[0, 1]])
     array([[0., 1.]])
@@ -159,7 +159,7 @@ def unit_array(name: str, values: ArrayLike) -> Floats:
     if bad.any():
         where = np.argwhere(bad)[0]
         raise InputError(
-            f"{name} must lie in [0, 1]; {name}{place(where)} is {array[tuple(where)]:g} "
+            f"{of or name} must lie in [0, 1]; {name}{place(where)} is {array[tuple(where)]:g} "
             f"({bad.sum()} of {array.size} entries)."
         )
     return array

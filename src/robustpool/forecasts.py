@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import checks
-from .aggregators.distribution_checks import check_distributions
 from .aggregators.distributions import (
     Combined,
     DistributionRule,
+    check_distributions,
     combine_distributions,
     distribution_rule,
     least_share,

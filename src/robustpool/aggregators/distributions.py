@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
+from ..checks import SUM_ROUNDING
 from ..errors import InputError
 from .rows import CELLS_AT_ONCE, SMALLEST
 from .rules import Rule, get_rule
@@ -33,18 +34,22 @@ if TYPE_CHECKING:
 
     from ..typing import Booleans, Floats
 
+SUM_TOLERANCE = 1e-6
+"""The numbers of an answer may miss 1 by this much (single precision does), then they are divided by their sum."""
 
 # ------------------------------------------------------------------------------------------------------------ the pools
 
 
-def mean(reports: Floats, weights: Floats) -> Floats:
-    """f_k = mean_i x_ik."""
-    return _mean(reports, weights)
+def mean(terms: Floats, weights: Floats) -> Floats:
+    """f_k = mean_i x_ik, weighted, (m, n, k) and (m, n) -> (m, k); a weight of 0 leaves an agent out, whatever she says."""
+    heavy = weights[:, :, None]
+    total = np.multiply(terms, heavy, where=heavy > 0, out=np.zeros_like(terms)).sum(axis=1)
+    return np.asarray(total / weights.sum(axis=1)[:, None])
 
 
 def log_linear(reports: Floats, weights: Floats) -> Floats:
     """f = g, the geometric mean of the distributions, divided by its sum."""
-    return _softmax(_mean(np.log(reports), weights))
+    return _softmax(mean(np.log(reports), weights))
 
 
 def robust(reports: Floats, weights: Floats) -> Floats:
@@ -53,17 +58,10 @@ def robust(reports: Floats, weights: Floats) -> Floats:
     The log-linear pool, pushed out by up to a fifth where it is far out already. With z = log g the fraction is
     tanh((z_1 - z_2)/2), which nothing can make overflow.
     """
-    z = _mean(np.log(reports), weights)
+    z = mean(np.log(reports), weights)
     largest = np.partition(z, -2, axis=1)[:, -2:]
     lead = np.tanh((largest[:, 1] - largest[:, 0]) / 2)  # infinite where one option alone is left: tanh is 1
     return _softmax(z * (1 + lead**2 / 5)[:, None])
-
-
-def _mean(terms: Floats, weights: Floats) -> Floats:
-    """The weighted mean over the agents, (m, n, k) and (m, n) -> (m, k); a weight of 0 leaves an agent out, whatever she says."""
-    heavy = weights[:, :, None]
-    total = np.multiply(terms, heavy, where=heavy > 0, out=np.zeros_like(terms)).sum(axis=1)
-    return np.asarray(total / weights.sum(axis=1)[:, None])
 
 
 def _softmax(z: Floats) -> Floats:
@@ -113,6 +111,54 @@ def distribution_rule(rule: Any) -> DistributionRule:
     if name not in DISTRIBUTION_RULES:
         raise InputError(f"rule {name} {FOR_TWO}")
     return DISTRIBUTION_RULES[name]
+
+
+# ------------------------------------------------------------------------------------------------------------ the checks
+
+
+def check_distributions(values: Floats) -> Floats:
+    """Answers of shape (questions, agents, options) as distributions; all NaN: the agent did not answer.
+
+    >>> check_distributions(np.array([[[0.2, 0.3, 0.5], [np.nan, np.nan, np.nan]]]))
+    array([[[0.2, 0.3, 0.5],
+            [nan, nan, nan]]])
+    """
+    if values.shape[1] == 0 or values.shape[2] < 2:
+        raise InputError(
+            f"questions with options must have at least one agent and two options; the shape is {values.shape}."
+        )
+    missing = np.isnan(values)
+    absent = missing.all(axis=2)
+    partly = np.asarray(missing.any(axis=2) & ~absent)
+    if partly.any():
+        raise InputError(
+            "an answer must have a number for every option, or for none; "
+            f"{_first(partly)} has NaN for {missing[partly][0].sum()} of {values.shape[2]} options {_count(partly)}."
+        )
+    wrong = ~((values >= 0) & (values <= 1) | missing)
+    if wrong.any():
+        row, agent, option = np.argwhere(wrong)[0].tolist()
+        raise InputError(
+            f"probability must lie in [0, 1]; row {row}, agent {agent}, option {option} is "
+            f"{values[row, agent, option]:g} ({wrong.sum()} of {wrong.size} are out of range)."
+        )
+    totals = values.sum(axis=2)
+    off = ~(np.abs(totals - 1) <= SUM_TOLERANCE) & ~absent
+    if off.any():
+        raise InputError(
+            f"the probabilities of an answer must sum to 1 (within {SUM_TOLERANCE:g}); "
+            f"{_first(off)} sums to {totals[off][0]:.10g} {_count(off)}."
+        )
+    return np.asarray(values / np.where(np.abs(totals - 1) <= SUM_ROUNDING, 1.0, totals)[:, :, None])
+
+
+def _first(wrong: Booleans) -> str:
+    row, agent = np.argwhere(wrong)[0].tolist()
+    return f"row {row}, agent {agent}"
+
+
+def _count(wrong: Booleans) -> str:
+    return f"({wrong.sum()} of {wrong.size} answers)"
 
 
 # ---------------------------------------------------------------------------------------------------------- the clipping
@@ -165,8 +211,8 @@ def clipped(reports: Floats, clip: float) -> tuple[Floats, Booleans]:
 class Combined(NamedTuple):
     """Forecasts, and what was odd about the reports."""
 
-    forecasts: Floats  # (m,), or with options (m, k); NaN where nobody answered
-    at_odds: list[int]  # rows in which each option is ruled out by somebody; all options get the same there
+    forecasts: Floats  # (m, k), or (m,) for two outcomes; NaN where nobody answered
+    at_odds: list[int]  # rows in which each outcome is ruled out by somebody; all of them get the same there
     clipped: int  # answers that the clipping changed
 
 

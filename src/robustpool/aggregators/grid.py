@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from ..wording import counted
 from .rows import blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike
 
-    from ..typing import Floats
+    from ..typing import Floats, Integers
 
 COMPILED_FROM = 1 << 15
 """Reports from which on compiled code pays for loading it, where numba is installed; the forecasts are the same."""
@@ -41,16 +43,9 @@ class GridAggregator:
 
     def __post_init__(self) -> None:
         """Copy and check the table."""
-        values = checks.real_array("values", self.values)
+        values = checks.unit_array("values", self.values, of="forecast")
         if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
             raise InputError(f"a grid needs the shape (N + 1, ..., N + 1) with N >= 1; the shape is {values.shape}.")
-        bad = ~((values >= 0) & (values <= 1))
-        if bad.any():
-            where = np.argwhere(bad)[0]
-            raise InputError(
-                f"forecast must lie in [0, 1]; values{checks.place(where)} is {values[tuple(where)]:g} "
-                f"({bad.sum()} of {values.size} entries)."
-            )
         object.__setattr__(self, "values", checks.frozen(values))
 
     @property
@@ -67,6 +62,10 @@ class GridAggregator:
     def lipschitz(self) -> float:
         """The Lipschitz constant in the 1-norm: N times the largest step between neighbours."""
         return self.resolution * max(float(np.abs(np.diff(self.values, axis=a)).max()) for a in range(self.agents))
+
+    def as_data(self) -> dict[str, Any]:
+        """The table as it stands in a design file."""
+        return {"kind": "grid", "interpolation": "multilinear", "values": self.values.tolist()}
 
     def __call__(self, reports: ArrayLike) -> Floats:
         """The forecasts for reports: (m, n) -> (m,); NaN for a row without answers."""
@@ -114,11 +113,16 @@ class GridAggregator:
         return html.card("Aggregator on a grid", html.line(said), *picture)
 
     def _interpolate(self, x: Floats) -> Floats:
-        scaled = self.resolution * np.nan_to_num(x)
-        cell = np.minimum(scaled.astype(np.int64), self.resolution - 1)
-        alpha = scaled - cell
         total = np.zeros(len(x))
-        for corner in product((0, 1), repeat=self.agents):
-            weight = np.prod(np.where(corner, alpha, 1.0 - alpha), axis=1)
-            total += weight * self.values[tuple((cell + corner).T)]
+        for corner, weight in corners(np.nan_to_num(x), self.resolution):
+            total += weight * self.values[tuple(corner.T)]
         return np.where(np.isnan(x[:, 0]), np.nan, np.clip(total, 0.0, 1.0))
+
+
+def corners(x: Floats, resolution: int) -> Iterator[tuple[Integers, Floats]]:
+    """The 2^n corners of the cell that each report profile (m, n) lies in: their places on the grid (m, n), their weights (m,)."""
+    scaled = resolution * x
+    cell = np.minimum(scaled.astype(np.int64), resolution - 1)
+    alpha = scaled - cell
+    for corner in product((0, 1), repeat=x.shape[1]):
+        yield cell + np.array(corner), np.prod(np.where(corner, alpha, 1.0 - alpha), axis=1)

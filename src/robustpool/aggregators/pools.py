@@ -231,35 +231,22 @@ def minimax(rows: Rows, b: float) -> Floats:
     """
     forecasts = np.empty(len(rows))
     for n, these, part in rows.by_answers():
-        if n == 1:
-            forecasts[these] = mean(part)
-        elif n == 2:
-            forecasts[these] = _minimax_2(part, b)
-        else:
-            forecasts[these] = {3: _minimax_3, 4: _minimax_4, 5: _minimax_5}.get(n, _minimax_6)(part)
+        forecasts[these] = _minimax(part, n, b)
     return forecasts
 
 
-def _minimax_2(rows: Rows, b: float) -> Floats:
+def _minimax(rows: Rows, n: int, b: float) -> Floats:
+    if n == 1:
+        return mean(rows)
+    if n > 4:
+        c, k = (1.04, 2) if n == 5 else (1.0, 3)
+        return _given_prior(rows, c * logit_root_mean(rows, k))
     s = log_odds(rows)
-    return sigma(s * (1 / 2 + b * np.tanh(s / 4) ** 2))
-
-
-def _minimax_3(rows: Rows) -> Floats:
-    s = log_odds(rows)
-    return sigma(s * (ALPHA_3 + 0.2 * np.tanh(s / 3) ** 2))
-
-
-def _minimax_4(rows: Rows) -> Floats:
-    s, logits = log_odds(rows), logit(rows.reports)
+    if n == 2:
+        return sigma(s * (1 / 2 + b * np.tanh(s / 4) ** 2))
+    if n == 3:
+        return sigma(s * (ALPHA_3 + 0.2 * np.tanh(s / 3) ** 2))
+    logits = logit(rows.reports)
     e = np.maximum(np.abs(logits) - 1.35335, 0)
     strong = rows.total(np.sign(logits) * (e / (1 + 0.54436 / e)))  # e^2 / (e + c), at 0 and at infinity as well
     return sigma(s * (ALPHA_4 + 0.04091 * np.tanh(s / 1.58558) ** 2) + 0.30294 * strong)
-
-
-def _minimax_5(rows: Rows) -> Floats:
-    return _given_prior(rows, 1.04 * logit_root_mean(rows, k=2))
-
-
-def _minimax_6(rows: Rows) -> Floats:
-    return _given_prior(rows, logit_root_mean(rows, k=3))

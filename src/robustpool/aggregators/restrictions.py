@@ -8,6 +8,7 @@ every state's forecast; ``Constrained`` is any convex set that cvxpy can state.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from .. import checks
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
-from ..structures.report_formats import all_orders, as_seen
+from ..structures.report_formats import as_seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,10 +83,8 @@ class Monotone:
 
     def slacks(self, differences: Floats, ordered: int) -> Floats:
         """0 where f(x') may not exceed f(x), that is where x' <= x; infinite elsewhere."""
-        below = np.all(differences[..., :ordered] <= 0, axis=(-1, -2)) & np.all(
-            differences[..., ordered:] == 0, axis=(-1, -2)
-        )
-        return np.where(below, 0.0, np.inf)
+        lower, same = differences[..., :ordered] <= 0, differences[..., ordered:] == 0
+        return np.where(lower.all(axis=(-1, -2)) & same.all(axis=(-1, -2)), 0.0, np.inf)
 
 
 @dataclass(frozen=True)
@@ -151,11 +150,9 @@ class Differences:
         each until nothing changes; pinned cells stay. More states: shrink towards the uniform forecast, which keeps
         each row a distribution; not where cells are pinned, which that would move.
         """
-        if len(self) == 0:
+        if len(self) == 0 or (table.shape[1] > 2 and pinned.any()):
             return table
         if table.shape[1] > 2:
-            if pinned.any():
-                return table
             jump = table[self.upper] - table[self.lower]
             shrink = min(1.0, float(np.min(self.slack[:, None] / np.maximum(jump, self.slack[:, None]))))
             return shrink * table + (1 - shrink) / table.shape[1]
@@ -165,13 +162,7 @@ class Differences:
         return np.stack((1.0 - second, second), axis=1)
 
 
-def _settled(
-    better: np.ufunc,
-    values: Floats,
-    to: Integers,
-    of: Integers,
-    gain: Floats,
-) -> Floats:
+def _settled(better: np.ufunc, values: Floats, to: Integers, of: Integers, gain: Floats) -> Floats:
     """values[to] = better(values[to], values[of] + gain), again and again until nothing changes."""
     while True:
         after = values.copy()
@@ -236,7 +227,7 @@ class TableLayout:
 def lay_out(reports: Floats, report: ReportFormat, states: int, restrictions: Sequence[Restriction]) -> TableLayout:
     """The layout of the table for a family's report profiles under restrictions."""
     for restriction in restrictions:
-        if not isinstance(restriction, (Lipschitz, Monotone, Symmetric, Mirrored, Constrained)):
+        if not isinstance(restriction, Restriction):
             raise InputError(
                 f"a restriction must be Lipschitz, Monotone, Symmetric, Mirrored or Constrained; it is {restriction!r}."
             )
@@ -279,18 +270,19 @@ def _images(
 ) -> tuple[Floats, Booleans]:
     """The profiles under each symmetry, one after the other, the identity first; and which symmetries mirror."""
     symmetric = any(isinstance(restriction, Symmetric) for restriction in restrictions)
-    if symmetric and reports.shape[1] > MOST_SYMMETRIC_AGENTS:
+    agents = reports.shape[1]
+    if symmetric and agents > MOST_SYMMETRIC_AGENTS:
         raise UnsupportedError(
             f"symmetric tables need at most {MOST_SYMMETRIC_AGENTS} agents, as they answer every order of them; "
-            f"there are {reports.shape[1]}."
+            f"there are {agents}."
         )
-    orders = all_orders(reports.shape[1]) if symmetric else [tuple(range(reports.shape[1]))]
+    orders = list(permutations(range(agents))) if symmetric else [tuple(range(agents))]
     mirror = any(isinstance(restriction, Mirrored) for restriction in restrictions)
     if mirror and (states != 2 or report.name != "posterior"):
         raise UnsupportedError(
             f"mirrored needs two states and posterior reports; there are {states} states and {report.name} reports."
         )
-    checks.fits_in_memory(f"a symmetric table for {reports.shape[1]} agents", 32.0 * len(orders) * reports.size)
+    checks.fits_in_memory(f"a symmetric table for {agents} agents", 32.0 * len(orders) * reports.size)
     images = [report.permuted(reports, order) for order in orders]
     mirrored = np.repeat([False, True], [len(orders), len(orders) if mirror else 0])
     return np.concatenate(images + ([1.0 - image for image in images] if mirror else [])), mirrored
@@ -337,9 +329,8 @@ def _all_pairs(count: int) -> tuple[Integers, Integers]:
 
 def _between_cells(bonds: list[Bonds], cell: Integers, flipped: Booleans, balanced: Booleans) -> Differences:
     """The constraints between cells: of several between the same two, the tightest; none that always holds."""
-    lower = np.concatenate([b[0] for b in bonds] or [np.zeros(0, np.int64)])
-    upper = np.concatenate([b[1] for b in bonds] or [np.zeros(0, np.int64)])
-    slack = np.concatenate([b[2] for b in bonds] or [np.zeros(0)])
+    none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    lower, upper, slack = map(np.concatenate, zip(none, *bonds, strict=True))
     mixed = (flipped[lower] != flipped[upper]) & ~balanced[cell[lower]] & ~balanced[cell[upper]]
     if mixed.any():
         raise UnsupportedError(

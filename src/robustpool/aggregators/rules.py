@@ -83,13 +83,16 @@ class Rule:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the formula, the source, the worst case as far as it is known, and a heat map."""
-        said = [("formula", self.formula), ("source", self.source), ("worst-case regret", _worst_case_text(self.name))]
-        if self.parameters:
-            given = ", ".join(f"{key} = {value:g}" for key, value in self.parameters.items())
-            said.insert(1, ("parameters", given))
+        parameters = ", ".join(f"{key} = {value:g}" for key, value in self.parameters.items())
+        facts = [
+            ("formula", self.formula),
+            *([("parameters", parameters)] if parameters else []),
+            ("source", self.source),
+            ("worst-case regret", _worst_case_text(self.name)),
+        ]
         x = html.reports_grid()
         picture = html.heatmap(self(x.reshape(-1, 2)).reshape(x.shape[:2]))
-        return html.card(f"Rule {self.name}", html.facts(said), picture)
+        return html.card(f"Rule {self.name}", html.facts(facts), picture)
 
 
 def _worst_case_text(name: str) -> str:
@@ -161,19 +164,10 @@ RULES: Mapping[str, Definition] = {
         {"b": Parameter(0.08, 0.9, "[)", default=0.1)},
     ),
     "mean": Definition(
-        pools.mean,
-        "f = mean x",
-        "[Guo2024, Table 1], simple averaging",
-        averages=True,
-        extremises=False,
+        pools.mean, "f = mean x", "[Guo2024, Table 1], simple averaging", averages=True, extremises=False
     ),
     "median": Definition(
-        pools.median,
-        "f = median x",
-        "[Baron2014]",
-        takes_weights=False,
-        averages=True,
-        extremises=False,
+        pools.median, "f = median x", "[Baron2014]", takes_weights=False, averages=True, extremises=False
     ),
     "trimmed-mean": Definition(
         pools.trimmed_mean,
@@ -191,10 +185,7 @@ RULES: Mapping[str, Definition] = {
         extremises=False,
     ),
     "geometric-odds": Definition(
-        pools.geometric_odds,
-        "f = sigma(s/n)",
-        "[Satopaa2014], with bias a = 1",
-        extremises=False,
+        pools.geometric_odds, "f = sigma(s/n)", "[Satopaa2014], with bias a = 1", extremises=False
     ),
     "extremized-odds": Definition(
         pools.extremized_odds,
@@ -227,15 +218,10 @@ RULES: Mapping[str, Definition] = {
         "[Bordley1982], independent evidence with prior 1/2",
     ),
     "bordley": Definition(
-        pools.bordley,
-        "f = sigma(s - (n-1) logit prior)",
-        "[Bordley1982]",
-        {"prior": Parameter(0, 1)},
+        pools.bordley, "f = sigma(s - (n-1) logit prior)", "[Bordley1982]", {"prior": Parameter(0, 1)}
     ),
     "average-prior": Definition(
-        pools.average_prior,
-        "f = sigma(s - (n-1) logit mean x)",
-        "[Arieli2018]; [Guo2024, Table 1]",
+        pools.average_prior, "f = sigma(s - (n-1) logit mean x)", "[Arieli2018]; [Guo2024, Table 1]"
     ),
     "arieli-tuned": Definition(
         pools.arieli_tuned,
@@ -263,28 +249,18 @@ def get_rule(name: str) -> Rule:
     'karmarkar'
     """
     stem, colon, settings = name.partition(":")
-    definition = _definition(stem.strip())
-    given = _settings(name, settings) if colon else {}
-    parameters = _parameters(stem.strip(), definition.parameters, given)
-    return Rule(
-        name=_canonical(stem.strip(), definition.parameters, parameters),
-        formula=definition.formula,
-        source=definition.source,
-        takes_weights=definition.takes_weights,
-        averages=definition.averages,
-        extremises=definition.extremises,
-        parameters=parameters,
-        pool=definition.pool,
-    )
+    stem = stem.strip()
+    if stem not in RULES:
+        from difflib import get_close_matches
 
-
-def _definition(stem: str) -> Definition:
-    if stem in RULES:
-        return RULES[stem]
-    from difflib import get_close_matches
-
-    closest = "".join(f", and the closest is {name!r}" for name in get_close_matches(stem.lower(), RULES, n=1))
-    raise InputError(f"rule must be one of {', '.join(RULES)}; it is {stem!r}{closest}.")
+        closest = "".join(f", and the closest is {rule!r}" for rule in get_close_matches(stem.lower(), RULES, n=1))
+        raise InputError(f"rule must be one of {', '.join(RULES)}; it is {stem!r}{closest}.")
+    definition = RULES[stem]
+    parameters = _parameters(stem, definition.parameters, _settings(name, settings) if colon else {})
+    changed = [(key, value) for key, value in parameters.items() if value != definition.parameters[key].default]
+    written = ",".join(f"{key}={value!r}".removesuffix(".0") for key, value in changed)
+    canonical = f"{stem}:{written}" if written else stem
+    return Rule(**{**vars(definition), "name": canonical, "parameters": parameters})
 
 
 def _settings(name: str, text: str) -> dict[str, str]:
@@ -319,10 +295,3 @@ def _value(stem: str, key: str, parameter: Parameter, text: str | None) -> float
     if value not in parameter:
         raise InputError(f"parameter {key} of rule {stem} must lie in {parameter}; it is {text}.")
     return value
-
-
-def _canonical(stem: str, known: Mapping[str, Parameter], parameters: Mapping[str, float]) -> str:
-    """Write the rule's name with the parameters that differ from their defaults."""
-    changed = {key: value for key, value in parameters.items() if value != known[key].default}
-    settings = ",".join(f"{key}={value!r}".removesuffix(".0") for key, value in changed.items())
-    return f"{stem}:{settings}" if settings else stem

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import checks, html
 from ..errors import InputError
-from ..numerics import rounding
+from ..numerics import rounding, unique_rows
 from ..wording import counted
 
 if TYPE_CHECKING:
@@ -50,6 +50,15 @@ class TableAggregator:
         object.__setattr__(self, "forecasts", checks.frozen(forecasts))
         object.__setattr__(self, "_levels", np.unique(reports))
 
+    @property
+    def agents(self) -> int:
+        """The number of agents."""
+        return self.reports.shape[1]
+
+    def as_data(self) -> dict[str, Any]:
+        """The table as it stands in a design file."""
+        return {"kind": "table", "reports": self.reports.tolist(), "forecasts": self.forecasts.tolist()}
+
     def __call__(self, reports: ArrayLike) -> Floats:
         """The forecasts for profiles: (m, agents) or (m, agents, coordinates) -> (m,) or (m, states)."""
         asked = np.asarray(reports, dtype=np.float64)
@@ -82,20 +91,17 @@ class TableAggregator:
             [*(map(html.numbers, profile) if wide else [_text(profile[:SHOWN])]), html.numbers(np.atleast_1d(forecast))]
             for profile, forecast in zip(self.reports[:SHOWN], self.forecasts[:SHOWN], strict=True)
         ]
-        said = html.line(
-            f"{agents:,} agents, {count:,} report profiles" + ("" if wide else f"; {SHOWN} agents are shown")
-        )
-        return html.card("Aggregator as a table", said, html.table(header, rows, count - SHOWN, "profiles"))
+        more = "" if wide else f"; {SHOWN} agents are shown"
+        size = html.line(f"{agents:,} agents, {count:,} report profiles{more}")
+        return html.card("Aggregator as a table", size, html.table(header, rows, count - SHOWN, "profiles"))
 
     def _find(self, asked: Floats) -> Integers:
         """The row of each profile, reports compared up to rounding."""
-        known = self._index(self.reports)
-        index = self._index(asked)
-        both, inverse = np.unique(np.concatenate((known, index)), axis=0, return_inverse=True)
-        inverse = inverse.reshape(-1)
+        index, profiles = self._index(asked), len(self.reports)
+        both, inverse = unique_rows(np.concatenate((self._index(self.reports), index)) + 1)
         row = np.full(len(both), -1)
-        row[inverse[: len(known)]] = np.arange(len(known))
-        found = row[inverse[len(known) :]]
+        row[inverse[:profiles]] = np.arange(profiles)
+        found = row[inverse[profiles:]]
         missing = (found < 0) | (index < 0).any(axis=1)
         if missing.any():
             at = int(np.flatnonzero(missing)[0])

@@ -18,7 +18,7 @@ from ..errors import InputError, UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
-from ..families.worst_case import WorstCase, best_of, climb, continuous_regrets, encode, worst_case
+from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
 from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure
 from ..structures.information_structure import InformationStructure
@@ -241,8 +241,8 @@ def _from_contacts(
     reports = np.stack((pairs[i], pairs[j]), axis=1)
     points = encode(np.full(len(reports), prior), reports)
     values = continuous_regrets(chosen, points, Square())
-    points = climb(chosen, points[np.argsort(-values)[:36]], Square(), rng, prior_range=family.prior_range)
-    return best_of(chosen, points, Square(), family.prior_range)
+    search = Search(chosen, Square(), family.prior_range)
+    return search.best_of(search.climb(points[np.argsort(-values)[:36]], rng))
 
 
 def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: ConditionallyIndependent) -> dict[str, Any]:

@@ -11,47 +11,46 @@ from ..aggregators.table import TableAggregator
 from ..errors import InputError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..wording import between
-from .records import FiniteRecord, IndependentMixture, ListedMixture
+from . import records
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..typing import Floats
-    from .records import Bounds, Ending, Guarantee, OtherRecord, Settings, TracePoint, Versions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Design:
     """A design; call it like any aggregator."""
 
-    family: FiniteRecord | ConditionallyIndependent | OtherRecord
-    settings: Settings
-    bounds: Bounds
-    guarantee: Guarantee | None  # in theory mode
+    family: records.FiniteRecord | ConditionallyIndependent | records.OtherRecord
+    settings: records.Settings
+    bounds: records.Bounds
+    guarantee: records.Guarantee | None  # in theory mode
     rounds: int
     seconds: float
-    stopped: Ending
+    stopped: records.Ending
     aggregator: TableAggregator | GridAggregator
-    mixture: ListedMixture | IndependentMixture  # nature's, which gives the lower bound
-    trace: tuple[TracePoint, ...]
-    versions: Versions
+    mixture: records.ListedMixture | records.IndependentMixture  # nature's, which gives the lower bound
+    trace: tuple[records.TracePoint, ...]
+    versions: records.Versions
     hash: str = ""  # of all the rest, as it stands in the file
 
     def __post_init__(self) -> None:
         """Check that the parts belong to one game."""
         family, table, mixture = self.family, self.aggregator, self.mixture
-        if isinstance(family, FiniteRecord):
+        if isinstance(family, records.FiniteRecord):
             fits = (
                 isinstance(table, TableAggregator)
-                and isinstance(mixture, ListedMixture)
-                and table.reports.shape[1] == len(family.agents)
+                and isinstance(mixture, records.ListedMixture)
+                and table.agents == len(family.agents)
                 and table.forecasts.shape[1:] == ((len(family.states),) if len(family.states) > 2 else ())
                 and max(mixture.structure, default=0) < family.structures
             )
         elif isinstance(family, ConditionallyIndependent):
             fits = (
                 isinstance(table, GridAggregator)
-                and isinstance(mixture, IndependentMixture)
+                and isinstance(mixture, records.IndependentMixture)
                 and table.agents == mixture.reports.shape[1] == family.agents
             )
         else:
@@ -84,7 +83,7 @@ class Design:
 
         The square loss; a finite family, or the additive regret of two agents over a range of priors.
         """
-        if isinstance(self.family, FiniteRecord):
+        if isinstance(self.family, records.FiniteRecord):
             return self.settings.loss == "square"
         if not isinstance(self.family, ConditionallyIndependent):
             return False
@@ -135,6 +134,4 @@ def agents_of(aggregator: object) -> int | None:
     (2, None)
     """
     inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
-    if isinstance(inner, GridAggregator):
-        return inner.agents
-    return inner.reports.shape[1] if isinstance(inner, TableAggregator) else None
+    return inner.agents if isinstance(inner, GridAggregator | TableAggregator) else None

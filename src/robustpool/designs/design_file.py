@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Protocol, get_args, get_origin, get_type_hints
@@ -19,18 +20,7 @@ from ..errors import InputError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..files import write_json
 from .design import Design
-from .records import (
-    Bounds,
-    Ending,
-    FiniteRecord,
-    Guarantee,
-    IndependentMixture,
-    ListedMixture,
-    OtherRecord,
-    Settings,
-    TracePoint,
-    Versions,
-)
+from .records import FiniteRecord, IndependentMixture, ListedMixture, OtherRecord, TracePoint
 
 if TYPE_CHECKING:
     from ..typing import FilePath
@@ -77,7 +67,7 @@ def load_design(path: FilePath) -> Design:
     if not isinstance(data, dict) or data.get("format") != DESIGN_FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
         raise InputError(f"{name!r} is not a design: format must be {DESIGN_FORMAT!r}; it is {found!r}.")
-    if data.get("hash") != content_hash({key: value for key, value in data.items() if key != "hash"}):
+    if data.get("hash") != content_hash(data):
         raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
     try:
         return _design(data)
@@ -89,18 +79,17 @@ def load_design(path: FilePath) -> Design:
 
 def sealed(design: Design) -> Design:
     """The design with its hash."""
-    data = design_to_json(design)
-    del data["hash"]
-    return replace(design, hash=content_hash(data))
+    return replace(design, hash=content_hash(design_to_json(design)))
 
 
 def content_hash(data: dict[str, Any]) -> str:
-    """sha256 over the JSON text with sorted keys and no spaces.
+    """sha256 over the JSON text without the hash, with sorted keys and no spaces.
 
-    >>> content_hash({"b": 1, "a": 0.5}) == content_hash({"a": 0.5, "b": 1})
+    >>> content_hash({"b": 1, "a": 0.5}) == content_hash({"a": 0.5, "b": 1, "hash": "any"})
     True
     """
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    rest = {key: value for key, value in data.items() if key != "hash"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -109,51 +98,30 @@ def content_hash(data: dict[str, Any]) -> str:
 
 def design_to_json(design: Design) -> dict[str, Any]:
     """The JSON object of a design."""
-    grid = isinstance(design.aggregator, GridAggregator)
-    how = {"kind": "grid", "interpolation": "multilinear"} if grid else {"kind": "table"}
-    return {
-        "format": DESIGN_FORMAT,
-        "family": design.family.as_data(),
-        "settings": _object(design.settings),
-        "bounds": _object(design.bounds),
-        "guarantee": None if design.guarantee is None else _object(design.guarantee),
-        "rounds": design.rounds,
-        "seconds": design.seconds,
-        "stopped": _object(design.stopped),
-        "aggregator": {**how, **_object(design.aggregator)},
-        "mixture": _object(design.mixture),
-        "trace": {
-            column.name: [getattr(point, column.name) for point in design.trace] for column in fields(TracePoint)
-        },
-        "versions": _object(design.versions),
-        "hash": design.hash,
-    }
+    trace = {column.name: [getattr(point, column.name) for point in design.trace] for column in fields(TracePoint)}
+    return {"format": DESIGN_FORMAT, **_object(design), "trace": trace}
 
 
 def _object(record: Any) -> dict[str, Any]:
-    values = {field.name: getattr(record, field.name) for field in fields(record) if field.init}
-    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in values.items()}
+    return {field.name: _plain(getattr(record, field.name)) for field in fields(record)}
+
+
+def _plain(value: Any) -> Any:
+    """A part of a design as JSON has it; families and aggregators say it themselves."""
+    if hasattr(value, "as_data"):
+        return value.as_data()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return _object(value) if is_dataclass(value) else value
 
 
 # --- JSON to records --------------------------------------------------------------------------------------------------
 
 
 def _design(data: dict[str, Any]) -> Design:
-    mixture = _typed(dict, data.get("mixture"), "mixture")
-    return Design(
-        family=read_family(data.get("family")),
-        settings=_read(Settings, data.get("settings"), "settings"),
-        bounds=_read(Bounds, data.get("bounds"), "bounds"),
-        guarantee=_read(Guarantee | None, data.get("guarantee"), "guarantee"),
-        rounds=_read(int, data.get("rounds"), "rounds"),
-        seconds=_read(float, data.get("seconds"), "seconds"),
-        stopped=_read(Ending, data.get("stopped"), "stopped"),
-        aggregator=_aggregator(data.get("aggregator")),
-        mixture=_read(IndependentMixture if "prior" in mixture else ListedMixture, mixture, "mixture"),
-        trace=_trace(data.get("trace")),
-        versions=_read(Versions, data.get("versions"), "versions"),
-        hash=data["hash"],
-    )
+    readers: dict[str, Any] = {name: partial(_read, kind, where=name) for name, kind in get_type_hints(Design).items()}
+    readers |= {"family": read_family, "aggregator": _aggregator, "mixture": _mixture, "trace": _trace}
+    return Design(**{name: read(data.get(name)) for name, read in readers.items()})
 
 
 def read_family(value: Any) -> FiniteRecord | ConditionallyIndependent | OtherRecord:
@@ -165,6 +133,11 @@ def read_family(value: Any) -> FiniteRecord | ConditionallyIndependent | OtherRe
 def _aggregator(value: Any) -> TableAggregator | GridAggregator:
     kind = checks.choice("aggregator.kind", _typed(dict, value, "aggregator").get("kind"), AGGREGATORS)
     return _read(AGGREGATORS[kind], value, "aggregator")
+
+
+def _mixture(value: Any) -> ListedMixture | IndependentMixture:
+    mixture = _typed(dict, value, "mixture")
+    return _read(IndependentMixture if "prior" in mixture else ListedMixture, mixture, "mixture")
 
 
 def _trace(value: Any) -> tuple[TracePoint, ...]:

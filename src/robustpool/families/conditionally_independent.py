@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -105,16 +104,14 @@ class ConditionallyIndependent:
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:
         """See Family: with an exact oracle if there is one; on the continuum if that is asked for."""
         from .continuous_nature import ContinuousNature
-        from .independent_nature import has_oracle, independent_nature
+        from .independent_nature import has_oracle, independent_nature, written_out
 
         exact = has_oracle(self, loss, paradigm, restrictions)
         if kind == "continuous":
             if not (exact and loss.quadratic and paradigm == "additive" and self.reports is not None):
                 raise UnsupportedError(NO_CONTINUUM)
-            return ContinuousNature(independent_nature(self, loss, paradigm, restrictions))
-        if exact:
-            return independent_nature(self, loss, paradigm, restrictions)
-        return self.written_out(loss, paradigm, restrictions)
+            return independent_nature(self, loss, paradigm, restrictions, ContinuousNature)
+        return (independent_nature if exact else written_out)(self, loss, paradigm, restrictions)
 
     def written_out(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction]) -> FiniteNature:
         """Nature with every structure of the family in a list."""
@@ -173,10 +170,11 @@ class ConditionallyIndependent:
         count = self.count(pruned=pruned)
         what = f"{count:,} structures of {self.agents} agents"
         checks.fits_in_memory(what, 2.0**self.agents * 60.0 * count + 16.0 * profiles)
-        parts = [self._at_prior(prior, pruned=pruned) for prior in self._priors(pruned=pruned)]
-        pairs = np.concatenate([part[1] for part in parts])
-        priors = np.concatenate([part[0] for part in parts])
-        profile, mass = self._support(priors, pairs)
+        N, M, numbers = _given("reports", self.reports), _given("priors", self.priors), self._priors(pruned=pruned)
+        parts = [self._at_prior(prior, pruned=pruned) for prior in numbers]
+        pairs = np.concatenate(parts)
+        priors = np.repeat(np.array(numbers, dtype=np.int32), [len(part) for part in parts])
+        profile = independent_profiles(pairs.astype(np.int32)) @ (N + 1) ** np.arange(self.agents - 1, -1, -1)
         points = 2**self.agents
         reports = np.stack(np.meshgrid(*[self.report_grid] * self.agents, indexing="ij"), axis=-1)
         flat = FiniteFamily(
@@ -185,81 +183,55 @@ class ConditionallyIndependent:
             report=Posterior(),
             reports=checks.frozen(reports.reshape(profiles, self.agents, 1)),
             start=checks.frozen(np.arange(0, points * count + 1, points)),
-            profile=checks.frozen(profile),
-            mass=checks.frozen(mass),
+            profile=checks.frozen(profile.reshape(-1).astype(np.int32)),
+            mass=checks.frozen(independent_masses(priors / M, pairs / N).reshape(-1, 2)),
         )
-        return EnumeratedFamily(self, flat, checks.frozen(priors), checks.frozen(pairs))
+        return EnumeratedFamily(checks.frozen(priors), checks.frozen(pairs), M, N, flat=flat)
 
-    def _at_prior(self, prior: int, *, pruned: bool) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+    def _at_prior(self, prior: int, *, pruned: bool) -> NDArray[np.int16]:
+        """The pairs of all agents, shape (structures, agents, 2)."""
         pairs = self.pairs(prior)
-        if self.agents == 2:  # the same as below, without a Python loop
-            every_two = np.ones((len(pairs), len(pairs)), dtype=bool)
-            choices = np.argwhere(np.triu(every_two) if pruned else every_two)
-        else:
-            numbers = range(len(pairs))
-            every = (
-                combinations_with_replacement(numbers, self.agents) if pruned else product(numbers, repeat=self.agents)
-            )
-            choices = np.array(list(every))
-        return np.full(len(choices), prior, dtype=np.int32), pairs[choices].astype(np.int16)
-
-    def _support(self, priors: NDArray[np.int32], pairs: NDArray[np.int16]) -> tuple[NDArray[np.int32], Floats]:
-        """The 2^n profiles of each structure and their Pr[x, omega], shapes (points,) and (points, 2)."""
-        N, M = _given("reports", self.reports), _given("priors", self.priors)
-        places = (N + 1) ** np.arange(self.agents - 1, -1, -1)
-        profile = independent_profiles(pairs.astype(np.int32)) @ places
-        mass = independent_masses(priors / M, pairs / N)
-        return profile.reshape(-1).astype(np.int32), mass.reshape(-1, 2)
+        choices = np.arange(len(pairs))[:, None]
+        for _ in range(self.agents - 1):
+            before, last = np.indices((len(choices), len(pairs))).reshape(2, -1)
+            choices = np.column_stack((choices[before], last))
+            choices = choices[choices[:, -2] <= last] if pruned else choices
+        return pairs[choices].astype(np.int16)
 
 
 @dataclass(frozen=True, eq=False)
-class NamedStructures:
-    """Some structures of two or more conditionally independent agents, by their numbers."""
+class IndependentStructures:
+    """Some structures of conditionally independent agents, by their numbers."""
 
-    priors: Floats  # (structures,)
-    reports: Floats  # (structures, agents, 2)
+    priors: NDArray[Any]  # (structures,): mu = priors / M
+    pairs: NDArray[Any]  # (structures, agents, 2): reports = pairs / N
+    M: int = 1
+    N: int = 1
 
-    def parameters(self, numbers: Integers) -> tuple[Floats, Floats]:
+    def parameters(self, numbers: Any) -> tuple[Floats, Floats]:
         """Priors (m,) and reports (m, agents, 2) of some structures."""
-        return self.priors[numbers], self.reports[numbers]
+        return self.priors[numbers] / self.M, self.pairs[numbers] / self.N
 
     def name(self, number: int) -> str:
-        """What to call a structure in a sentence."""
-        return describe(float(self.priors[number]), self.reports[number])
+        """What to call a structure in a sentence.
 
-
-def describe(prior: float, reports: Floats) -> str:
-    """A structure in words.
-
-    >>> describe(0.2, np.array([[0.0, 0.5], [0.2, 0.2]]))
-    'prior 0.2, reports 0 or 0.5, 0.2 or 0.2'
-    """
-    return f"prior {prior:g}, reports " + ", ".join(f"{low:g} or {high:g}" for low, high in reports)
-
-
-@dataclass(frozen=True, eq=False)
-class EnumeratedFamily:
-    """The structures of Theta^bci_{N,M} one by one: flat arrays, and the numbers that each stands for."""
-
-    family: ConditionallyIndependent
-    flat: FiniteFamily
-    priors: NDArray[np.int32]  # (structures,): mu = priors / M
-    pairs: NDArray[np.int16]  # (structures, agents, 2): reports = pairs / N
-
-    def name(self, number: int) -> str:
-        """What to call a structure in a sentence."""
-        prior, reports = self.parameters(np.array([number]))
-        return describe(float(prior[0]), reports[0])
-
-    def parameters(self, numbers: Integers) -> tuple[Floats, Floats]:
-        """Priors (m,) and reports (m, agents, 2) of some structures."""
-        priors = self.priors[numbers] / _given("priors", self.family.priors)
-        return priors, self.pairs[numbers] / _given("reports", self.family.reports)
+        >>> IndependentStructures(np.array([0.2]), np.array([[[0.0, 0.5], [0.2, 0.2]]])).name(0)
+        'prior 0.2, reports 0 or 0.5, 0.2 or 0.2'
+        """
+        prior, reports = self.parameters(number)
+        return f"prior {prior:g}, reports " + ", ".join(f"{low:g} or {high:g}" for low, high in reports)
 
     def structure(self, number: int) -> BinaryStructure:
         """One structure with a prior strictly between 0 and 1."""
-        prior, reports = self.parameters(np.array([number]))
-        return BinaryStructure(float(prior[0]), reports[0])
+        prior, reports = self.parameters(number)
+        return BinaryStructure(float(prior), reports)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EnumeratedFamily(IndependentStructures):
+    """The structures of Theta^bci_{N,M} one by one; the flat arrays too."""
+
+    flat: FiniteFamily
 
 
 def grid(resolution: int) -> Floats:

@@ -13,30 +13,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..aggregators.grid import corners
 from ..conic import solve_cones
 from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMaster
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
-from .grid_oracle import TINY, worst_by_pair, worst_by_prior
-from .independent_nature import NARROW
+from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
+from .independent_nature import NARROW, IndependentNature, settled
 from .nature import Answer, Nature
-from .plausible import settled
-from .worst_case import climb, decode, encode, worst_case, zoom_in
+from .worst_case import Search, decode, starts_from, tabulated, worst_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..aggregators.grid import GridAggregator
-    from ..game.feasible import FeasibleTables
     from ..typing import Floats
-    from .conditionally_independent import ConditionallyIndependent
-    from .independent_nature import IndependentNature
-    from .nature import Mixture
 
 
 FINE_REPORTS = 80
@@ -47,26 +39,11 @@ MARGINS = (0.0, 0.1, 0.2, 0.3)
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousNature(Nature):
+class ContinuousNature(IndependentNature):
     """Additive regret under the square loss; the tables and their layout are those of the grid of knots."""
 
-    knots: IndependentNature
-
     exact = False
-
-    @property
-    def tables(self) -> FeasibleTables:  # type: ignore[override]
-        """See Nature."""
-        return self.knots.tables
-
-    @property
-    def family(self) -> ConditionallyIndependent:
-        """The family; its reports are the knots."""
-        return self.knots.family
-
-    def first_labels(self) -> Floats:
-        """See Nature."""
-        return self.knots.first_labels()
+    check_canonical = Nature.check_canonical
 
     @cached_property
     def fine(self) -> tuple[Floats, Floats]:
@@ -85,52 +62,41 @@ class ContinuousNature(Nature):
         """See Nature; the label is prior, low, high, low, high."""
         aggregator = self.aggregator(table)
         x, priors = self.fine
-        grid = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
-        f = aggregator(grid).reshape(len(x), len(x))
+        f = tabulated(aggregator, x)
         response = worst_by_prior(x, f, priors)
-        best = np.argsort(-response.values, kind="stable")
-        found = x[response.found].reshape(-1, 2, 2)
-        picked = np.concatenate((best[: POLISHED // 2], best[POLISHED // 2 :: 8]))[:POLISHED]  # the best, and others
         low, high = self.family.prior_range
-        starts, rng = encode(response.priors[picked], found[picked]), np.random.default_rng(0)
-        polished = climb(aggregator, starts, self.tables.loss, rng, steps=200, prior_range=(low, high))
-        zoomed = zoom_in(aggregator, polished, self.tables.loss, (low, high), zooms=2)
+        search = Search(aggregator, self.tables.loss, (low, high))
+        polished = search.climb(starts_from(response, POLISHED, every=8), np.random.default_rng(0), steps=200)
+        zoomed = search.zoom_in(polished, zooms=2)
         structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
+        priors, reports = decode(polished)
         labels = [
-            _labels(np.array([s.prior for s in structures]), np.array([s.reports for s in structures])),
-            _labels(*decode(polished)),
-            _labels(response.priors, found)[best[:MOST_CUTS]],
+            np.array([[structure.prior, *structure.reports.ravel()] for structure in structures]),
+            np.column_stack((priors, reports.reshape(-1, 4))),
+            response.labels(MOST_CUTS),
         ]
         if high - low < NARROW:  # one structure a prior is too little to learn from
-            more = worst_by_pair(x, f, response.priors[best[:6]])
-            worst = np.argsort(-more.values, kind="stable")[:MOST_CUTS]
-            labels.append(_labels(more.priors[worst], x[more.found[worst]]))
+            labels.append(worst_by_pair(x, f, response.labels(6)[:, 0]).labels(MOST_CUTS))
         return Answer(max(response.value, *(worst.regret for worst in zoomed)), np.concatenate(labels))
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""
         from scipy import sparse
 
-        priors, reports = labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
+        priors, reports = parameters(labels)
         mass = independent_masses(priors, reports).reshape(-1, 2)
         chance = mass.sum(axis=1)
         g = np.divide(mass[:, 1], chance, out=np.full(len(mass), 0.5), where=chance > 0)
         profiles = independent_profiles(reports).reshape(-1, 2)
-        layout, size = self.tables.layout, len(self.family.report_grid)
-        scaled = (size - 1) * profiles
-        corner = np.minimum(scaled.astype(np.int64), size - 2)
-        alpha = scaled - corner
-        rows, columns, values, constant = [], [], [], np.zeros(len(profiles))
-        for step in product((0, 1), repeat=2):
-            share = np.prod(np.where(step, alpha, 1.0 - alpha), axis=1)
-            profile = (corner[:, 0] + step[0]) * size + corner[:, 1] + step[1]
+        layout, size, root = self.tables.layout, len(self.family.report_grid), np.sqrt(chance)
+        columns, values, constant = [], [], np.zeros(len(profiles))
+        for corner, share in corners(profiles, size - 1):
+            profile = corner @ (size, 1)
             flipped = layout.flipped[profile]
-            rows.append(np.arange(len(profiles)))
             columns.append(layout.cell[profile])
-            values.append(np.where(flipped, -share, share))
+            values.append(root * np.where(flipped, -share, share))
             constant += np.where(flipped, share, 0.0)
-        root = np.sqrt(chance)
-        entries = (np.concatenate(values) * np.tile(root, 4), (np.concatenate(rows), np.concatenate(columns)))
+        entries = (np.concatenate(values), (np.tile(np.arange(len(profiles)), 4), np.concatenate(columns)))
         matrix = sparse.csr_matrix(entries, shape=(len(profiles), self.tables.cells))
         return InterpolatedCuts(matrix, root * (g - constant))
 
@@ -186,28 +152,8 @@ class ContinuousNature(Nature):
         def worst(one: Floats) -> float:
             """The largest payoff that searches find."""
             free = replace(self.family, reports=None, priors=None)
-            found = [worst_case(self.aggregator(one), free, rng=seed).regret for seed in (1, 2, 3)]
-            known = self.payoffs(labels, one).max() if len(labels) else 0.0
-            return float(max(self.answer(one).value, known, *found))
+            searched = [worst_case(self.aggregator(one), free, rng=seed).regret for seed in (1, 2, 3)]
+            seen = self.payoffs(labels, one).max(initial=0.0)
+            return float(max(self.answer(one).value, seen, *searched))
 
-        return settled(table, self.tables, self.family.prior_range, worst, slack, MARGINS)
-
-    def aggregator(self, table: Floats) -> GridAggregator:
-        """See Nature."""
-        return self.knots.aggregator(table)
-
-    def mixture(self, labels: Floats, weights: Floats) -> Mixture:
-        """See Nature."""
-        return self.knots.mixture(labels, weights)
-
-    def coarser(self) -> IndependentNature | None:
-        """The grid of half as many knots, with nature on that grid."""
-        return self.knots.coarser()
-
-    def started(self, aggregator: Callable[[Floats], Floats], labels: Floats) -> ContinuousNature:
-        """See Nature."""
-        return replace(self, knots=self.knots.started(aggregator, labels))
-
-
-def _labels(priors: Floats, reports: Floats) -> Floats:
-    return np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1)
+        return settled(self, table, slack, worst, MARGINS)

@@ -114,10 +114,10 @@ def best_pairs(mu, x, costs, found):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def worst_by_prior(first, last, priors, x, f, kind, values, found):  # type: ignore[no-untyped-def]
-    """The worst structure for each of the priors first..last, all strictly between 0 and 1."""
+def worst_by_prior(priors, x, f, kind, values, found):  # type: ignore[no-untyped-def]
+    """The worst structure for each of the priors, all strictly between 0 and 1."""
     costs = np.empty((len(x), len(x)))
-    for t in range(first, last):
+    for t in range(len(priors)):
         cost_matrix(priors[t], x, f, kind, costs)
         values[t] = best_pairs(priors[t], x, costs, found[t])
 

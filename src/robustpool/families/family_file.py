@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import checks
 from ..errors import InputError
 from ..files import write_json
 from ..structures.information_structure import InformationStructure
@@ -45,13 +46,11 @@ def read_family_file(path: FilePath) -> Any:
     """The parsed JSON of a family file, not yet checked: "1/3" is still a text, and so exact."""
     name = os.fspath(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"the family file {name!r} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the family file {name!r} cannot be read ({error}).") from None
-    try:
-        return json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{name!r} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except ValueError as error:  # a whole number of more digits than Python reads
@@ -71,9 +70,7 @@ def family_from_json(data: Any) -> FiniteFamily:
         raise InputError(f"format must be {FORMAT!r}; it is {data['format']!r}.")
     states = _names("states", data["states"], least=2)
     agents = _names("agents", data["agents"], least=1)
-    report = data.get("report", "posterior")
-    if not isinstance(report, str) or report not in FORMATS:
-        raise InputError(f"report must be one of {', '.join(FORMATS)}; it is {report!r}.")
+    report = checks.choice("report", data.get("report", "posterior"), FORMATS)
     entries = data["structures"]
     if not isinstance(entries, list):
         raise InputError(f"structures must be a list; it is a {_kind(entries)}.")
@@ -107,13 +104,9 @@ def save_family(
         raise InputError(f"save_family takes the list of structures; it got a {type(structures).__name__}.")
     if not structures:
         raise InputError("a family must have at least one structure; it is empty.")
-    first = structures[0]
-    data = family_to_json(
-        structures,
-        states or [f"state {i}" for i in range(first.states)],
-        agents or [f"agent {i}" for i in range(first.agents)],
-        report,
-    )
+    states = states or [f"state {i}" for i in range(structures[0].states)]
+    agents = agents or [f"agent {i}" for i in range(structures[0].agents)]
+    data = family_to_json(structures, states, agents, report)
     family_from_json(data)  # what is written can be read
     write_json(path, data)
 
@@ -128,11 +121,7 @@ def _structure(number: int, entry: Any, states: list[str], agents: list[str]) ->
         raise InputError(f"{where}.name must be text; it is a {_kind(name)}.")
     where = f"{where} ({name!r})" if name else where
     joint = _joint(f"{where}.joint", entry["joint"], len(states), len(agents))
-    try:
-        return InformationStructure(joint, name=name)
-    except InputError as error:
-        label = "joint" if name is None else f"joint of {name!r}"
-        raise InputError(str(error).replace(label, f"{where}.joint")) from None
+    return InformationStructure(checks.distributions(f"{where}.joint", joint, stacked=False), name=name)
 
 
 def _joint(where: str, value: Any, states: int, agents: int) -> Floats:

@@ -18,8 +18,8 @@ import numpy as np
 from .. import checks, html
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
-from ..structures.information_structure import InformationStructure, check_shape
-from ..structures.report_formats import Custom, ReportFormat, ReportFunction, as_seen, report_format
+from ..structures.information_structure import InformationStructure, check_shape, shown_distribution
+from ..structures.report_formats import Names, ReportFormat, ReportFunction, as_seen, report_format
 from ..wording import counted
 from .nature import NO_CONTINUUM
 
@@ -82,10 +82,9 @@ class FiniteFamily:
                 )
             groups[structure.joint.shape].append(number)
         named = any(structure.name is not None for structure in structures)
-        names = [structure.name or f"structure {number}" for number, structure in enumerate(structures)]
+        names = tuple(structure.name or f"structure {number}" for number, structure in enumerate(structures))
         stacks = [(np.array(numbers), np.stack([structures[i].joint for i in numbers])) for numbers in groups.values()]
-        labels = tuple(names) if named else None
-        return _flatten(stacks, report_format(report), states, agents, labels)
+        return _flatten(stacks, report_format(report), states, agents, names if named else None)
 
     @classmethod
     def from_joints(
@@ -164,22 +163,16 @@ class FiniteFamily:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: how many of what there are, and the first structures."""
-        said = [
+        facts = [
             ("structures", f"{len(self):,}"),
             ("states", ", ".join(self.states[:SHOWN]) + (" ..." if len(self.states) > SHOWN else "")),
             ("agents", ", ".join(self.agents[:SHOWN]) + (" ..." if len(self.agents) > SHOWN else "")),
             ("reports", f"{self.report.name}, {len(self.reports):,} profiles"),
         ]
-        rows = [self._row(t) for t in range(min(len(self), SHOWN))]
-        header = ["structure", "prior", "signal profiles"]
-        shown = html.table(header, rows, len(self) - SHOWN, "structures")
-        return html.card("Finite family", html.facts(said), shown)
-
-    def _row(self, structure: int) -> list[str]:
-        """The name of a structure, its prior, and in how many ways its signals can come."""
-        prior = self.mass[self.start[structure] : self.start[structure + 1]].sum(axis=0)
-        said = html.numbers(prior[1:] if len(prior) == 2 else prior)
-        return [self.name(structure), said, f"{self.start[structure + 1] - self.start[structure]:,}"]
+        masses = np.split(self.mass, self.start[1 : SHOWN + 1])[: min(len(self), SHOWN)]
+        rows = [[self.name(t), shown_distribution(mass.sum(axis=0)), f"{len(mass):,}"] for t, mass in enumerate(masses)]
+        shown = html.table(["structure", "prior", "signal profiles"], rows, len(self) - SHOWN, "structures")
+        return html.card("Finite family", html.facts(facts), shown)
 
     def fingerprint(self) -> str:
         """A hash of everything that the game depends on."""
@@ -198,11 +191,11 @@ def _labels(what: str, labels: Sequence[str] | None, count: int, default: str = 
 
 
 def _flatten(
-    stacks: list[tuple[NDArray[Any], Floats]],
+    stacks: list[tuple[Integers, Floats]],
     report: ReportFormat,
     states: Sequence[str] | None,
     agents: Sequence[str] | None,
-    names: tuple[str, ...] | None,
+    names: Names,
 ) -> FiniteFamily:
     """Support points of stacks (numbers of the structures, joints of one shape), in the order of the structures."""
     owners, masses, shown = zip(*(_support(numbers, joints, report, names) for numbers, joints in stacks), strict=True)
@@ -227,14 +220,9 @@ def _flatten(
     )
 
 
-def _support(
-    numbers: NDArray[Any], joints: Floats, report: ReportFormat, names: tuple[str, ...] | None
-) -> tuple[NDArray[Any], Floats, Floats]:
+def _support(numbers: Integers, joints: Floats, report: ReportFormat, names: Names) -> tuple[Integers, Floats, Floats]:
     """The signal profiles that can come: their structure, Pr[s, omega], and the reports (points, agents, coordinates)."""
-    labels = (
-        [(int(number), names[number] if names else None) for number in numbers] if isinstance(report, Custom) else []
-    )
-    by_agent = [report.reports(joints, agent, labels) for agent in range(joints.ndim - 2)]
+    by_agent = [report.reports(joints, agent, numbers, names) for agent in range(joints.ndim - 2)]
     widths = {array.shape[2] for array in by_agent}
     if len(widths) > 1:
         raise InputError(

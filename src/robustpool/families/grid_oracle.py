@@ -7,7 +7,7 @@ parameter left: the priors between the best ones are searched by golden sections
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,9 @@ PARTS = 16
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
+Grid = tuple["Floats", "Floats", int]
+"""The reports x, the forecasts at each two of them, and the kind of the payoff."""
+
 
 @dataclass(frozen=True, eq=False)
 class WorstStructures:
@@ -40,6 +43,11 @@ class WorstStructures:
         """The largest regret."""
         return float(self.values.max())
 
+    def labels(self, most: int) -> Floats:
+        """The worst structures, at most so many: prior, low, high, low, high."""
+        best = np.argsort(-self.values, kind="stable")[:most]
+        return np.column_stack((self.priors[best], self.x[self.found[best]]))
+
     def joined(self, other: WorstStructures) -> WorstStructures:
         """Both, on the same reports."""
         return WorstStructures(
@@ -49,10 +57,15 @@ class WorstStructures:
             np.concatenate((self.found, other.found)),
         )
 
-    def structure(self, number: int | None = None) -> BinaryStructure:
-        """The worst structure, or the worst one of a given prior."""
-        t = int(np.argmax(self.values)) if number is None else number
-        return BinaryStructure(float(self.priors[t]), self.x[self.found[t]].reshape(2, 2))
+    def structure(self) -> BinaryStructure:
+        """The worst structure."""
+        priors, reports = parameters(self.labels(1))
+        return BinaryStructure(float(priors[0]), reports[0])
+
+
+def parameters(labels: Floats) -> tuple[Floats, Floats]:
+    """Labels prior, low, high, low, high as priors (m,) and reports (m, 2, 2)."""
+    return labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
 
 
 def worst_by_prior(
@@ -73,7 +86,7 @@ def worst_by_prior(
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
     parts = [order[k::count] for k in range(count)]
     values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
-    grid = _Grid(x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss])
+    grid = x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss]
     answers = mapped(_by_prior, [priors[part] for part in parts], grid, compiled=True)
     for part, (part_values, part_found) in zip(parts, answers, strict=True):
         values[part], found[part] = part_values, part_found
@@ -84,53 +97,43 @@ def worst_by_pair(
     x: Floats, f: Floats, priors: Floats, *, loss: str = "square", paradigm: str = "additive"
 ) -> WorstStructures:
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
-    grid = _Grid(x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss])
+    grid = x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss]
     none = (np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))
     parts = [none, *mapped(_by_pair, priors.tolist(), grid, compiled=True)]
     return WorstStructures(x, *(np.concatenate([part[k] for part in parts]) for k in range(3)))
 
 
-class _Grid(NamedTuple):
-    x: Floats
-    f: Floats
-    kind: int
-
-
-def _by_prior(grid: _Grid, priors: Floats) -> tuple[Floats, Integers]:
+def _by_prior(grid: Grid, priors: Floats) -> tuple[Floats, Integers]:
     from .envelopes import worst_by_prior
 
     values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
-    worst_by_prior(0, len(priors), priors, *grid, values, found)
+    worst_by_prior(priors, *grid, values, found)
     return values, found
 
 
-def _by_pair(grid: _Grid, prior: float) -> tuple[Floats, Floats, Integers]:
+def _by_pair(grid: Grid, prior: float) -> tuple[Floats, Floats, Integers]:
     from .envelopes import worst_by_pair
 
-    values, found = np.empty(len(grid.x) ** 2), np.zeros((len(grid.x) ** 2, 4), dtype=np.int64)
+    size = len(grid[0]) ** 2
+    values, found = np.empty(size), np.zeros((size, 4), dtype=np.int64)
     count = worst_by_pair(prior, *grid, values, found)
     return np.full(count, prior), values[:count], found[:count]
 
 
 def worst_any_prior(
-    x: Floats,
-    f: Floats,
-    *,
-    loss: str = "square",
-    paradigm: str = "additive",
-    prior_range: tuple[float, float] = (0.0, 1.0),
+    x: Floats, f: Floats, *, prior_range: tuple[float, float] = (0.0, 1.0), **game: str
 ) -> WorstStructures:
     """The same over all priors of a range: the best of a fine grid, then golden sections around its peaks.
 
     The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
-    result is found, not proved.
+    result is found, not proved. The game is a loss and a paradigm, as above.
     """
     least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
     count = max(200, 8 * len(x))
     tails = 10.0 ** np.arange(-9, -2)
     priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
     priors = priors[(priors >= least) & (priors <= most)]
-    coarse = worst_by_prior(x, f, priors, loss=loss, paradigm=paradigm)
+    coarse = worst_by_prior(x, f, priors, **game)
     if len(priors) == 0:
         return coarse
     padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
@@ -140,8 +143,7 @@ def worst_any_prior(
     high = priors[np.minimum(peaks + 1, len(priors) - 1)]
     for _ in range(60):
         one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        values = worst_by_prior(x, f, np.concatenate((one, other)), loss=loss, paradigm=paradigm).values
+        values = worst_by_prior(x, f, np.concatenate((one, other)), **game).values
         better = values[: len(peaks)] >= values[len(peaks) :]
         low, high = np.where(better, low, one), np.where(better, other, high)
-    fine = worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), loss=loss, paradigm=paradigm)
-    return coarse.joined(fine)
+    return coarse.joined(worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), **game))

@@ -4,6 +4,10 @@ Two agents have an exact answer that needs no list of structures, under a loss t
 structures are written out. Where symmetry allows, only one of the structures that it makes equal is kept: such losses and
 the Lipschitz and monotone tables are symmetric in agents and states, so some optimal table is as well
 [Guo2024, lem:symmetry]. What users state need not be.
+
+Agents with a prior between lo and hi have an omniscient posterior between g_hi(x) and g_lo(x), as it falls in the prior. A
+forecast outside is beaten on every structure by the nearer end of that interval, under any proper loss; a solver may leave
+one in a table all the same, where the worst case does not depend on it. The table that is returned has none, if it can.
 """
 
 from __future__ import annotations
@@ -17,17 +21,17 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
 from ..aggregators.rules import get_rule
 from ..game.feasible import posterior_tables
-from ..structures.binary_structure import independent_masses
+from ..structures.binary_structure import independent_masses, omniscient_posterior
 from .canonical import canonical_table
-from .conditionally_independent import NamedStructures
+from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
-from .grid_oracle import WorstStructures, worst_any_prior, worst_by_pair, worst_by_prior
+from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_pair, worst_by_prior
 from .nature import Answer, Mixture, Nature
-from .plausible import settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..aggregators.restrictions import TableLayout
     from ..game.feasible import FeasibleTables
     from ..losses.loss import Loss
     from ..typing import Floats, Integers
@@ -83,32 +87,29 @@ class IndependentNature(Nature):
         family, (low, high) = self.family, self.family.prior_range
         x, f = family.report_grid, self.forecasts(table)
         half = 0.5 if family.mirrored else 1.0
-        options: dict[str, Any] = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
+        game = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
         if family.priors is None:
-            response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **options)
+            response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
             if high - low >= NARROW:
                 return response
             best = np.argsort(-response.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best
-            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **options))
+            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **game))
         priors = family.prior_grid
         inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
-        return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **options)
+        return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **game)
 
     def answer(self, table: Floats) -> Answer:
         """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
         response = self.worst(table)
-        best = np.argsort(-response.values, kind="stable")[:MOST_CUTS]
-        priors, reports = response.priors[best], response.x[response.found[best]].reshape(-1, 2, 2)
-        values = [response.value] if len(best) else []
-        corners = [corner for corner in (0.0, 1.0) if self._certain(corner)]
-        priors = np.concatenate((priors, corners))
-        reports = np.concatenate((reports, [[[corner] * 2] * 2 for corner in corners] or np.zeros((0, 2, 2))))
-        values += [self._at_corner(table, corner) for corner in corners]
-        return Answer(max(values), np.concatenate((priors[:, None], reports.reshape(-1, 4)), axis=1))
+        corners = [corner for corner in (0, 1) if self._certain(corner)]
+        losses = [self._at_corner(table, corner) for corner in corners]
+        certain = np.repeat(np.array(corners, dtype=float)[:, None], 5, axis=1)
+        value = float(np.concatenate((response.values, losses)).max())
+        return Answer(value, np.concatenate((response.labels(MOST_CUTS), certain)))
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
-        priors, reports = labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
+        priors, reports = parameters(labels)
         size = len(self.family.report_grid)
         index = np.rint(reports * (size - 1)).astype(np.int64)
         profile = (index[:, 0, :, None] * size + index[:, 1, None, :]).reshape(-1, 4)
@@ -116,7 +117,7 @@ class IndependentNature(Nature):
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """Its forecasts brought into what the range of the priors allows, which costs nothing on a grid."""
-        return settled(table, self.tables, self.family.prior_range, lambda one: self.answer(one).value, slack)
+        return settled(self, table, slack, lambda one: self.answer(one).value)
 
     def check_canonical(self, choice: str) -> None:
         """See Nature."""
@@ -135,8 +136,7 @@ class IndependentNature(Nature):
 
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""
-        structures = NamedStructures(labels[:, 0], labels[:, 1:].reshape(-1, 2, 2))
-        return Mixture(structures, weights, self.family.symmetries)
+        return Mixture(IndependentStructures(*parameters(labels)), weights, self.family.symmetries)
 
     def coarser(self) -> IndependentNature | None:
         """The grid of half as many reports, if this one is fine and even.
@@ -155,14 +155,14 @@ class IndependentNature(Nature):
         start = self.tables.layout.table_of(aggregator)
         return replace(self, tables=replace(self.tables, default=start), labels=labels)
 
-    def _certain(self, corner: float) -> bool:
+    def _certain(self, corner: int) -> bool:
         low, high = self.family.prior_range
-        return low <= corner <= high and not (corner == 1.0 and self.family.mirrored)
+        return low <= corner <= high and not (corner == 1 and self.family.mirrored)
 
-    def _at_corner(self, table: Floats, corner: float) -> float:
+    def _at_corner(self, table: Floats, corner: int) -> float:
         """The loss of a table where everybody reports 0, or 1, and is right."""
-        forecast = self.forecasts(table)[(int(corner) * self.family.report_grid.size - int(corner),) * 2]
-        return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, int(corner)])
+        forecast = self.forecasts(table)[-corner, -corner]
+        return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, corner])
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +171,7 @@ class WrittenOutNature(FiniteNature):
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """See IndependentNature."""
-        family: Any = self.family
-        return settled(table, self.tables, family.prior_range, lambda one: self.answer(one).value, slack)
+        return settled(self, table, slack, lambda one: self.answer(one).value)
 
     def aggregator(self, table: Floats) -> GridAggregator:
         """See Nature."""
@@ -188,13 +187,17 @@ def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limi
 
 
 def independent_nature(
-    family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]
+    family: ConditionallyIndependent,
+    loss: Loss,
+    paradigm: str,
+    limits: Sequence[Restriction],
+    kind: type[IndependentNature] = IndependentNature,
 ) -> IndependentNature:
-    """Nature for two conditionally independent agents with an exact oracle."""
+    """Nature for two conditionally independent agents with an exact oracle, or on the continuum."""
     x = family.report_grid
     reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
     tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], get_rule("geometric-odds"))
-    return IndependentNature(family, tables, paradigm, tuple(limits))
+    return kind(family, tables, paradigm, tuple(limits))
 
 
 def written_out(
@@ -211,3 +214,41 @@ def written_out(
 
 def _symmetries(family: ConditionallyIndependent) -> list[Restriction]:
     return [Symmetric(), Mirrored()] if family.mirrored else [Symmetric()]
+
+
+def settled(
+    nature: Any, table: Floats, slack: float, worst: Callable[[Floats], float], margins: Sequence[float] = (0.0,)
+) -> tuple[Floats, float]:
+    """The table, plausible if that costs at most ``slack``, and its worst payoff.
+
+    The margins are tried in turn; a table under restrictions is left alone.
+    """
+    upper, layout, prior_range = worst(table), nature.tables.layout, nature.family.prior_range
+    if prior_range == (0.0, 1.0) or len(layout.differences) or layout.constraints:
+        return table, upper
+    for margin in margins:
+        within = plausible(table, layout, prior_range, margin)
+        payoff = worst(within)
+        if payoff <= upper + slack:
+            return within, payoff
+    return table, upper
+
+
+def plausible(table: Floats, layout: TableLayout, prior_range: tuple[float, float], margin: float = 0.0) -> Floats:
+    """The table, shape (cells, 2), with the forecasts brought into the interval of their reports.
+
+    Those with a report nearer than ``margin`` to 0 or 1 are left alone: there the posterior is steep, and between the
+    knots of a table what is right at a knot can be wrong.
+    """
+    upright = np.flatnonzero(~layout.flipped)
+    cells, first = np.unique(layout.cell[upright], return_index=True)
+    x = layout.reports[upright[first], :, 0]
+    low, high = prior_range
+    least = omniscient_posterior(high, x) if 0 < high < 1 else np.zeros(len(x))
+    most = omniscient_posterior(low, x) if 0 < low < 1 else np.ones(len(x))
+    within = table.copy()
+    inside = ((x >= margin) & (x <= 1 - margin)).all(axis=1)
+    clipped = np.clip(table[cells, 1], np.minimum(least, most), np.maximum(least, most))
+    within[cells[inside], 1] = clipped[inside]
+    within[:, 0] = 1.0 - within[:, 1]
+    return within

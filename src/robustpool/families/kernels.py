@@ -12,25 +12,37 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def expected_losses(first, last, start, cell, mass, losses, out):  # type: ignore[no-untyped-def]
-    """out[t - first] = sum over the points of t and the states of Pr[s, omega] * losses[x(s), omega]."""
-    for t in range(first, last):
-        total = 0.0
+def expected_loss(t, start, cell, mass, losses):  # type: ignore[no-untyped-def]
+    """The sum over the points of a structure and the states of Pr[s, omega] * losses[x(s), omega]."""
+    total = 0.0
+    for point in range(start[t], start[t + 1]):
+        for state in range(mass.shape[1]):
+            if mass[point, state] > 0.0:  # an infinite loss of an impossible state costs nothing
+                total += mass[point, state] * losses[cell[point], state]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def add_mass(t, start, cell, mass, factor, out):  # type: ignore[no-untyped-def]
+    """out[x, omega] += factor * Pr[s, omega] for the points of a structure at x."""
+    if factor > 0.0:
         for point in range(start[t], start[t + 1]):
             for state in range(mass.shape[1]):
-                if mass[point, state] > 0.0:  # an infinite loss of an impossible state costs nothing
-                    total += mass[point, state] * losses[cell[point], state]
-        out[t - first] = total
+                out[cell[point], state] += factor * mass[point, state]
+
+
+@njit(nogil=True, cache=True)
+def expected_losses(first, last, start, cell, mass, losses, out):  # type: ignore[no-untyped-def]
+    """out[t - first] = the expected loss of structure t."""
+    for t in range(first, last):
+        out[t - first] = expected_loss(t, start, cell, mass, losses)
 
 
 @njit(nogil=True, cache=True)
 def add_masses(first, last, start, cell, mass, factor, out):  # type: ignore[no-untyped-def]
     """out[x, omega] += sum over structures t and their points at x of factor[t] * Pr_t[s, omega]."""
     for t in range(first, last):
-        if factor[t] > 0.0:
-            for point in range(start[t], start[t + 1]):
-                for state in range(mass.shape[1]):
-                    out[cell[point], state] += factor[t] * mass[point, state]
+        add_mass(t, start, cell, mass, factor[t], out)
 
 
 @njit(nogil=True, cache=True)
@@ -44,14 +56,8 @@ def play_round(  # type: ignore[no-untyped-def]
     summary = largest payoff against ``losses`` and against ``mean_losses``, sum of w', sum of w' offset, largest log w'.
     """
     for t in range(first, last):
-        loss = 0.0
-        mean_loss = 0.0
-        for point in range(start[t], start[t + 1]):
-            for state in range(mass.shape[1]):
-                chance = mass[point, state]
-                if chance > 0.0:
-                    loss += chance * losses[cell[point], state]
-                    mean_loss += chance * mean_losses[cell[point], state]
+        loss = expected_loss(t, start, cell, mass, losses)
+        mean_loss = expected_loss(t, start, cell, mass, mean_losses)
         payoff = scale[t] * loss - offset[t] if scale[t] > 0.0 else -offset[t]
         mean_payoff = scale[t] * mean_loss - offset[t] if scale[t] > 0.0 else -offset[t]
         summary[0] = max(summary[0], payoff)
@@ -62,8 +68,4 @@ def play_round(  # type: ignore[no-untyped-def]
         summary[2] += weight
         summary[3] += weight * offset[t]
         summary[4] = max(summary[4], log_weight)
-        factor = weight * scale[t]
-        if factor > 0.0:
-            for point in range(start[t], start[t + 1]):
-                for state in range(mass.shape[1]):
-                    new_masses[cell[point], state] += factor * mass[point, state]
+        add_mass(t, start, cell, mass, weight * scale[t], new_masses)

@@ -43,7 +43,6 @@ class Structures(Protocol):
 
     def name(self, number: int) -> str:
         """What to call a structure in a sentence."""
-        ...
 
 
 class Family(Protocol):
@@ -51,19 +50,15 @@ class Family(Protocol):
 
     def fingerprint(self) -> str:
         """A text that is the same for the same family only."""
-        ...
 
     def as_data(self) -> dict[str, Any]:
         """The family as it stands in a design file: plain data with a ``kind``."""
-        ...
 
     def words(self, nature: str = "grid") -> str:
         """The family in a few words, with nature of this kind."""
-        ...
 
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str) -> Nature:
         """Who plays against the aggregator; ``kind`` is grid or continuous."""
-        ...
 
 
 class Answer(NamedTuple):
@@ -75,8 +70,8 @@ class Answer(NamedTuple):
 
 def unseen(labels: Floats, more: Floats) -> Floats:
     """Those of ``more`` that are not among ``labels``."""
-    known = {row.tobytes() for row in labels}
-    return more[np.array([row.tobytes() not in known for row in more], dtype=bool)]
+    seen = {row.tobytes() for row in labels}
+    return more[np.array([row.tobytes() not in seen for row in more], dtype=bool)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +115,11 @@ class Mixture:
 
     def _html(self, count: int) -> tuple[html.Html, html.Html]:
         """How many structures have weight, and the heaviest of them."""
-        used, every = int(np.count_nonzero(self.weights)), len(self.weights)
-        said = f"{used:,} of {every:,} structures have weight"
-        if self.symmetries:
-            said += (
-                f"; each stands, in equal parts, for itself and those with {' and '.join(self.symmetries)} exchanged"
-            )
+        used, exchanged = int(np.count_nonzero(self.weights)), " and ".join(self.symmetries)
+        images = f"; each stands, in equal parts, for itself and those with {exchanged} exchanged" if exchanged else ""
         rows = [[f"{weight:.4g}", name] for name, weight in self.heaviest(count)]
-        return html.line(said), html.table(["weight", "structure"], rows, used - len(rows), "structures")
+        shown = html.table(["weight", "structure"], rows, used - len(rows), "structures")
+        return html.line(f"{used:,} of {len(self.weights):,} structures have weight{images}"), shown
 
 
 class LabelledStructures(NamedTuple):

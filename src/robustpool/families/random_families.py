@@ -50,15 +50,12 @@ def random_joints(
 ) -> Floats:
     """The joint distributions of ``random_family``, shape (structures, states, signals, ..., signals)."""
     structures = checks.whole("structures", structures, least=1)
-    shape = (
-        checks.whole("states", states, least=2),
-        *(checks.whole("signals", signals, least=1),) * checks.whole("agents", agents, least=1, most=20),
-    )
+    states, signals = checks.whole("states", states, least=2), checks.whole("signals", signals, least=1)
+    shape = (states, *(signals,) * checks.whole("agents", agents, least=1, most=20))
     size = math.prod(shape)
     checks.fits_in_memory(f"{structures:,} structures with {size} probabilities each", 60.0 * structures * size)
-    generator = np.random.default_rng(
-        rng if isinstance(rng, np.random.Generator) else checks.whole("rng", rng, least=0)
-    )
+    seed = rng if isinstance(rng, np.random.Generator) else checks.whole("rng", rng, least=0)
+    generator = np.random.default_rng(seed)
     if resolution is None:
         joints = generator.dirichlet(np.ones(size), size=structures)
     else:

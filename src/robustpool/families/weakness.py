@@ -14,7 +14,7 @@ import numpy as np
 from .. import checks
 from ..errors import InputError
 from ..execution import mapped
-from .grid_oracle import KINDS, PARTS
+from .grid_oracle import KINDS, PARTS, Grid
 from .worst_case import tabulated
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def weakness(aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *
     return np.where(impossible | impossible.T, 0.0, worst)
 
 
-def _worst_by_reports(grid: tuple[Floats, Floats, int], priors: Floats) -> Floats:
+def _worst_by_reports(grid: Grid, priors: Floats) -> Floats:
     from .envelopes import worst_by_reports
 
     worst = np.zeros_like(grid[1])

@@ -14,7 +14,7 @@ point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ..structures.binary_structure import BinaryStructure, independent_masses, i
 from ..wording import outward
 from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
-from .grid_oracle import WorstStructures, worst_any_prior, worst_by_prior
+from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_prior
 from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ def worst_case(
         raise UnsupportedError(
             "the worst case on a grid is searched for two agents; leave reports and priors open for more."
         )
-    return _search(aggregator, family, chosen, np.random.default_rng(rng))
+    search, generator = Search(aggregator, chosen, family.prior_range), np.random.default_rng(rng)
+    starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
+    return search.best_of(search.climb(search.clipped(starts), generator))
 
 
 def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
@@ -107,91 +109,103 @@ def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
 
 
 def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstStructures:
-    f = tabulated(aggregator, family.report_grid)
+    x = family.report_grid
+    f = tabulated(aggregator, x)
     if family.priors is None:
-        return worst_any_prior(family.report_grid, f, loss=loss.name, prior_range=family.prior_range)
+        return worst_any_prior(x, f, loss=loss.name, prior_range=family.prior_range)
     inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
-    return worst_by_prior(family.report_grid, f, inner, loss=loss.name)
+    return worst_by_prior(x, f, inner, loss=loss.name)
 
 
-def _search(
-    aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss, rng: np.random.Generator
-) -> WorstCase:
-    low, high = (_logit(end) for end in _inside(family.prior_range))
-    oracle = family.agents == 2 and loss.kernel is not None
-    starts = _grid_starts(aggregator, loss, family.prior_range) if oracle else _random_starts(family.agents, rng)
-    points = climb(aggregator, _clipped(starts, low, high), loss, rng, prior_range=family.prior_range)
-    return best_of(aggregator, points, loss, family.prior_range)
+@dataclass(frozen=True)
+class Search:
+    """A search for the worst structure of an aggregator, with priors in a range; structures are points (see ``encode``)."""
 
+    aggregator: AnyAggregator
+    loss: Loss
+    prior_range: tuple[float, float]
 
-def best_of(aggregator: AnyAggregator, points: Floats, loss: Loss, prior_range: tuple[float, float]) -> WorstCase:
-    """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
-    return max(zoom_in(aggregator, points, loss, prior_range), key=lambda worst: worst.regret)
+    def best_of(self, points: Floats) -> WorstCase:
+        """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
+        return max(self.zoom_in(points), key=lambda worst: worst.regret)
 
+    def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> list[WorstCase]:
+        """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
+        values = continuous_regrets(self.aggregator, points, self.loss)
+        order = np.argsort(-values, kind="stable")
+        priors, reports = decode(points[order])
+        worst = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
+        if not len(_knots(self.aggregator)) or reports.shape[1] != 2 or self.loss.kernel is None:
+            return [worst]  # the exact maxima are those of two agents
+        apart: list[int] = []
+        for k in range(len(order)):
+            if len(apart) < zooms and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
+                apart.append(k)
+        return [worst, *(self._zoom(float(priors[k]), reports[k]) for k in apart)]
 
-def zoom_in(
-    aggregator: AnyAggregator,
-    points: Floats,
-    loss: Loss,
-    prior_range: tuple[float, float],
-    zooms: int = ZOOMS,
-) -> list[WorstCase]:
-    """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
-    values = continuous_regrets(aggregator, points, loss)
-    order = np.argsort(-values, kind="stable")
-    priors, reports = decode(points[order])
-    found = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
-    knots = _knots(aggregator)
-    if not len(knots) or reports.shape[1] != 2 or loss.kernel is None:  # the exact maxima are those of two agents
-        return [found]
-    apart: list[int] = []
-    for k in range(len(order)):
-        if len(apart) < zooms and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
-            apart.append(k)
-    return [found, *(_zoom(aggregator, knots, float(priors[k]), reports[k], loss, prior_range) for k in apart)]
+    def _zoom(self, prior: float, reports: Floats) -> WorstCase:
+        """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
+        best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
+        while width > 1e-10:
+            near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
+            x = np.unique(np.concatenate((_knots(self.aggregator), np.clip(near.ravel(), 0, 1))))
+            priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), *_inside(self.prior_range)))
+            response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss.name)
+            if response.value > best.regret:
+                structure = response.structure()
+                best, prior, reports = WorstCase(response.value, structure), structure.prior, structure.reports
+            width *= 0.4
+        return best
 
+    def grid_starts(self) -> Floats:
+        """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
+        tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
+        x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails, _knots(self.aggregator))))
+        low, high = _inside(self.prior_range)
+        priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
+        priors = priors[(priors >= low) & (priors <= high)]
+        response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss.name)
+        return starts_from(response, STARTS, every=3)
 
-def _zoom(
-    aggregator: AnyAggregator,
-    knots: Floats,
-    prior: float,
-    reports: Floats,
-    loss: Loss,
-    prior_range: tuple[float, float],
-) -> WorstCase:
-    """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
-    low, high = _inside(prior_range)
-    best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
-    while width > 1e-10:
-        near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
-        x = np.unique(np.concatenate((knots, np.clip(near.ravel(), 0, 1))))
-        priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), low, high))
-        response = worst_by_prior(x, tabulated(aggregator, x), priors, loss=loss.name)
-        k = int(np.argmax(response.values))
-        if response.values[k] > best.regret:
-            prior, reports = float(priors[k]), x[response.found[k]].reshape(2, 2)
-            best = WorstCase(float(response.values[k]), BinaryStructure(prior, reports))
-        width *= 0.4
-    return best
+    def climb(self, points: Floats, rng: np.random.Generator, steps: int = STEPS) -> Floats:
+        """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
+        count, size = points.shape
+        step = np.full(count, 0.25)
+        values = continuous_regrets(self.aggregator, points, self.loss)
+        for turn in range(steps):
+            axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
+            moves = np.concatenate((axes, -axes))
+            tries = self.clipped(points[:, None] + step[:, None, None] * moves[None])
+            regrets = continuous_regrets(self.aggregator, tries.reshape(-1, size), self.loss).reshape(count, -1)
+            best = regrets.argmax(axis=1)
+            better = regrets[np.arange(count), best] > values
+            points = np.where(better[:, None], tries[np.arange(count), best], points)
+            values = np.where(better, regrets[np.arange(count), best], values)
+            step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
+            if turn == steps // 8:  # go on from the best ones only
+                keep = np.argsort(-values, kind="stable")[:STARTS]
+                points, values, step, count = points[keep], values[keep], step[keep], len(keep)
+            if (step < 1e-13).all():
+                break
+        return points
 
-
-def _grid_starts(aggregator: AnyAggregator, loss: Loss, prior_range: tuple[float, float]) -> Floats:
-    """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
-    tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
-    x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails, _knots(aggregator))))
-    low, high = _inside(prior_range)
-    priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
-    priors = priors[(priors >= low) & (priors <= high)]
-    response = worst_by_prior(x, tabulated(aggregator, x), priors, loss=loss.name)
-    order = np.argsort(-response.values, kind="stable")
-    best = np.concatenate((order[: STARTS // 2], order[STARTS // 2 :: 3]))[:STARTS]  # the best ones, and others
-    return encode(priors[best], x[response.found[best]].reshape(-1, 2, 2))
+    def clipped(self, points: Floats) -> Floats:
+        """Points brought back into the box."""
+        points[..., 0] = np.clip(points[..., 0], *map(_logit, _inside(self.prior_range)))
+        points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
+        return points
 
 
 def _knots(aggregator: AnyAggregator) -> Floats:
     """The knots of a grid design, where its worst structures like to be; none for other aggregators."""
     resolution = getattr(getattr(aggregator, "aggregator", aggregator), "resolution", None)
     return np.arange(resolution + 1) / resolution if isinstance(resolution, int) and resolution <= 128 else np.zeros(0)
+
+
+def starts_from(response: WorstStructures, count: int, every: int) -> Floats:
+    """Points to start from: the best structures, and some of the others."""
+    labels = response.labels(len(response.values))
+    return encode(*parameters(np.concatenate((labels[: count // 2], labels[count // 2 :: every]))[:count]))
 
 
 def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
@@ -204,46 +218,13 @@ def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
     return points
 
 
-def climb(
-    aggregator: AnyAggregator,
-    points: Floats,
-    loss: Loss,
-    rng: np.random.Generator,
-    *,
-    steps: int = STEPS,
-    prior_range: tuple[float, float] = (0.0, 1.0),
-) -> Floats:
-    """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
-    low, high = (_logit(end) for end in _inside(prior_range))
-    count, size = points.shape
-    step = np.full(count, 0.25)
-    values = continuous_regrets(aggregator, points, loss)
-    for turn in range(steps):
-        axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
-        moves = np.concatenate((axes, -axes))
-        tries = _clipped(points[:, None] + step[:, None, None] * moves[None], low, high)
-        found = continuous_regrets(aggregator, tries.reshape(-1, size), loss).reshape(count, -1)
-        best = found.argmax(axis=1)
-        better = found[np.arange(count), best] > values
-        points = np.where(better[:, None], tries[np.arange(count), best], points)
-        values = np.where(better, found[np.arange(count), best], values)
-        step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
-        if turn == steps // 8:  # go on from the best ones only
-            keep = np.argsort(-values, kind="stable")[:STARTS]
-            points, values, step, count = points[keep], values[keep], step[keep], len(keep)
-        if (step < 1e-13).all():
-            break
-    return points
-
-
 def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Loss) -> Floats:
-    """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,)."""
+    """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,).
+
+    It is sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits.
+    """
     prior, reports = decode(points)
-    return _expected_divergence(aggregator, independent_profiles(reports), independent_masses(prior, reports), loss)
-
-
-def _expected_divergence(aggregator: AnyAggregator, profile: Floats, mass: Floats, loss: Loss) -> Floats:
-    """sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits."""
+    profile, mass = independent_profiles(reports), independent_masses(prior, reports)
     chance = mass.sum(axis=2)
     comes = chance > 0
     f = np.full((*chance.shape, 2), 0.5)
@@ -256,8 +237,7 @@ def encode(prior: Floats, reports: Floats) -> Floats:
     """Structures as points: logit mu, then u = low / mu and v = (1 - high) / (1 - mu) of each agent."""
     u = reports[:, :, 0] / prior[:, None]
     v = (1 - reports[:, :, 1]) / (1 - prior[:, None])
-    logit = np.log(prior) - np.log1p(-prior)
-    return np.concatenate((logit[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
+    return np.concatenate((_logit(prior)[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
 
 
 def decode(points: Floats) -> tuple[Floats, Floats]:
@@ -269,9 +249,9 @@ def decode(points: Floats) -> tuple[Floats, Floats]:
     return prior, np.stack((low, high), axis=2)
 
 
-def _logit(prior: float) -> float:
+def _logit(prior: Any) -> Any:
     """logit mu."""
-    return float(np.log(prior) - np.log1p(-prior))
+    return np.log(prior) - np.log1p(-prior)
 
 
 def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
@@ -279,10 +259,3 @@ def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
     low, high = prior_range
     low, high = low or min(1e-9, high / 2), high if high < 1 else max(1 - 1e-9, (1 + low) / 2)
     return low, high
-
-
-def _clipped(points: Floats, low: float, high: float) -> Floats:
-    """Points brought back into the box."""
-    points[..., 0] = np.clip(points[..., 0], low, high)
-    points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
-    return points

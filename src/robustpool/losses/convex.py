@@ -99,11 +99,8 @@ def forecast_variable(cells: int, states: int) -> tuple[Any, list[Any]]:
     """A cvxpy variable for ``cells`` forecasts, and what makes it one: (cells,) for two states, else (cells, states)."""
     import cvxpy as cp
 
-    if states == 2:
-        scalar = cp.Variable(cells)
-        return scalar, [scalar >= 0, scalar <= 1]
-    vectors = cp.Variable((cells, states))
-    return vectors, [vectors >= 0, cp.sum(vectors, axis=1) == 1]
+    forecast = cp.Variable(cells if states == 2 else (cells, states))
+    return forecast, [forecast >= 0, forecast <= 1 if states == 2 else cp.sum(forecast, axis=1) == 1]
 
 
 def forecast_table(values: Floats) -> Floats:

@@ -83,7 +83,7 @@ class InformationStructure:
         said = html.line(f"{self.states:,} states, {self.agents:,} agents, signals {signals}")
         if self.joint.size > LARGEST_SHOWN:
             return html.card(title, said)
-        prior = html.line(f"prior {_probability(self.prior)}")
+        prior = html.line(f"prior {shown_distribution(self.prior)}")
         return html.card(title, said, prior, self._signals_html(), self._profiles_html())
 
     def _signals_html(self) -> html.Html:
@@ -93,7 +93,7 @@ class InformationStructure:
             thought = self.posterior(agent)
             chances = self.joint.sum(axis=tuple(axis for axis in range(self.joint.ndim) if axis != agent + 1))
             for signal in range(min(self.joint.shape[agent + 1], SHOWN - len(rows))):
-                posterior = _probability(thought[signal]) if chances[signal] > 0 else "never comes"
+                posterior = shown_distribution(thought[signal]) if chances[signal] > 0 else "never comes"
                 rows.append([f"{agent + 1}", f"{signal}", f"{chances[signal]:.6g}", posterior])
             if len(rows) >= SHOWN:
                 break
@@ -108,12 +108,12 @@ class InformationStructure:
         for number in there[:SHOWN]:
             place = np.unravel_index(number, chance.shape)
             mass = self.joint[(slice(None), *place)]
-            rows.append([html.numbers(place), f"{mass.sum():.6g}", _probability(mass / mass.sum())])
+            rows.append([html.numbers(place), f"{mass.sum():.6g}", shown_distribution(mass / mass.sum())])
         header = ["signals", "probability", "omniscient posterior"]
         return html.table(header, rows, len(there) - len(rows), "signal profiles")
 
 
-def _probability(distribution: Floats) -> str:
+def shown_distribution(distribution: Floats) -> str:
     """Pr[omega = 1] for two states, else all of them."""
     return html.numbers(distribution[1:] if len(distribution) == 2 else distribution)
 

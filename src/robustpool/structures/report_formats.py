@@ -6,10 +6,10 @@ A report format is a word (``"posterior"``, ``"higher-order"``, ``"decision"``) 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,33 +21,34 @@ from .information_structure import InformationStructure, posteriors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..typing import Floats
+    from ..typing import Floats, Integers
 
-Labels = Sequence[tuple[int, str | None]]
-"""The number and the name of each structure of a stack."""
-
+Names = tuple[str, ...] | None
 ReportFunction = Callable[[int, int, InformationStructure], float | Sequence[float]]
 
 
-class ReportFormat(Protocol):
+class ReportFormat(ABC):
     """How reports come from signals, for a stack of structures of one shape."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """The word for it in files."""
-        ...
 
-    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:
-        """x_i(s_i, theta): (m, states, signals...) -> (m, signals_i, coordinates); ``labels`` number and name the m."""
-        ...
+    @abstractmethod
+    def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:
+        """x_i(s_i, theta): (m, states, signals...) -> (m, signals_i, coordinates).
+
+        ``numbers`` are those of the m structures in their family, ``names`` the names of the whole family.
+        """
 
     def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """The profiles (m, agents, coordinates) that come about when agent i takes the place of agent order[i]."""
-        ...
+        return profiles[:, list(order)]
 
     def ordered(self, states: int) -> int:
         """How many leading coordinates of a report are better news for the second state the larger they are."""
-        ...
+        return 1 if states == 2 else 0
 
 
 def _shown(probabilities: Floats) -> Floats:
@@ -55,58 +56,41 @@ def _shown(probabilities: Floats) -> Floats:
     return probabilities[..., 1:] if probabilities.shape[-1] == 2 else probabilities
 
 
-def _swapped(profiles: Floats, order: Sequence[int]) -> Floats:
-    return profiles[:, list(order)]
-
-
 @dataclass(frozen=True)
-class Posterior:
+class Posterior(ReportFormat):
     """Pr[omega | s_i]: the probability of the second state, or the vector over more states."""
 
     name: str = "posterior"
 
-    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:  # noqa: ARG002
+    def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         return _shown(posteriors(joints, agent))
 
-    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
-        """See ReportFormat."""
-        return _swapped(profiles, order)
-
-    def ordered(self, states: int) -> int:
-        """See ReportFormat."""
-        return 1 if states == 2 else 0
-
 
 @dataclass(frozen=True)
-class Decision:
+class Decision(ReportFormat):
     """The likelier state only: 0 or 1, or the unit vector for more than two states; a tie goes to the earlier state."""
 
     name: str = "decision"
 
-    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:  # noqa: ARG002
+    def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         posterior = posteriors(joints, agent)
         best = posterior.max(axis=2, keepdims=True)
         likeliest = np.argmax(posterior >= best * (1 - SAME_RELATIVE), axis=2)  # the first within rounding
         return _shown(np.eye(posterior.shape[2])[likeliest])
 
-    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
-        """See ReportFormat."""
-        return _swapped(profiles, order)
-
-    def ordered(self, states: int) -> int:
-        """See ReportFormat."""
-        return 1 if states == 2 else 0
-
 
 @dataclass(frozen=True)
-class HigherOrder:
-    """Her posterior, then her expectation E[x_j | s_i] of each other agent's posterior, in the agents' order."""
+class HigherOrder(ReportFormat):
+    """Her posterior, then her expectation E[x_j | s_i] of each other agent's posterior, in the agents' order.
+
+    Only her own posterior is ordered; what a higher expectation of the others means is left open.
+    """
 
     name: str = "higher-order"
 
-    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:  # noqa: ARG002
+    def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         agents = joints.ndim - 2
         parts = [_shown(posteriors(joints, agent))]
@@ -121,25 +105,17 @@ class HigherOrder:
 
     def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
         """See ReportFormat: what she says *about* the others moves with them."""
-        count, agents, coordinates = profiles.shape
-        width = coordinates // agents
-        blocks = profiles.reshape(count, agents, agents, width)
-        square = np.empty_like(blocks)  # square[:, i, j]: what agent i says of agent j
-        for i in range(agents):
-            square[:, i, [i, *(j for j in range(agents) if j != i)]] = blocks[:, i]
-        moved = square[:, list(order)][:, :, list(order)]
+        count, agents, _ = profiles.shape
+        blocks = profiles.reshape(count, agents, agents, -1)
+        about = [[i, *(j for j in range(agents) if j != i)] for i in range(agents)]  # of whom each block of agent i is
         result = np.empty_like(blocks)
-        for i in range(agents):
-            result[:, i] = moved[:, i, [i, *(j for j in range(agents) if j != i)]]
+        for i, mover in enumerate(order):
+            result[:, i] = blocks[:, mover, [about[mover].index(order[j]) for j in about[i]]]
         return result.reshape(profiles.shape)
-
-    def ordered(self, states: int) -> int:
-        """See ReportFormat: only her own posterior; what a higher expectation of the others means is left open."""
-        return 1 if states == 2 else 0
 
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(ReportFormat):
     """Any x_i(s_i, theta) that the user supplies, called once for every agent, signal and structure."""
 
     function: ReportFunction
@@ -149,11 +125,11 @@ class Custom:
         """The function's own name."""
         return f"custom:{getattr(self.function, '__name__', type(self.function).__name__)}"
 
-    def reports(self, joints: Floats, agent: int, labels: Labels) -> Floats:
+    def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:
         """See ReportFormat."""
         rows: list[list[Floats]] = []
-        for joint, (number, name) in zip(joints, labels, strict=True):
-            structure = InformationStructure(joint, name)
+        for joint, number in zip(joints, numbers.tolist(), strict=True):
+            structure = InformationStructure(joint, names[number] if names else None)
             rows.append([self._report(agent, signal, number, structure) for signal in range(joint.shape[agent + 1])])
         sizes = {report.shape for row in rows for report in row}
         if len(sizes) > 1:
@@ -161,8 +137,8 @@ class Custom:
         return np.array(rows)
 
     def _report(self, agent: int, signal: int, number: int, structure: InformationStructure) -> Floats:
-        if not posteriors(structure.joint[None], agent)[0, signal].any():  # a signal that never comes is not asked
-            signal = int(np.argmax(posteriors(structure.joint[None], agent)[0].any(axis=1)))
+        comes = np.asarray(structure.posterior(agent).any(axis=1))
+        signal = signal if comes[signal] else int(np.argmax(comes))  # a signal that never comes is not asked
         place = f"structure {number}, agent {agent}, signal {signal}"
         try:
             value = self.function(agent, signal, structure)
@@ -172,10 +148,6 @@ class Custom:
             ) from error
         label = f"the report of {self.name} for {place}"
         return np.atleast_1d(checks.real_array(label, value)).ravel()
-
-    def permuted(self, profiles: Floats, order: Sequence[int]) -> Floats:
-        """See ReportFormat: the reports are taken as opaque and change places."""
-        return _swapped(profiles, order)
 
     def ordered(self, states: int) -> int:
         """See ReportFormat: every coordinate."""
@@ -193,16 +165,11 @@ def report_format(report: str | ReportFunction | ReportFormat) -> ReportFormat:
     """
     if isinstance(report, str):
         return FORMATS[checks.choice("report", report, FORMATS)]
-    if isinstance(report, (Posterior, Decision, HigherOrder, Custom)):
+    if isinstance(report, ReportFormat):
         return report
     if callable(report):
         return Custom(report)
     raise InputError(f"report must be a word or a function of (agent, signal, structure); it is {report!r}.")
-
-
-def all_orders(agents: int) -> list[tuple[int, ...]]:
-    """Every order of the agents."""
-    return list(permutations(range(agents)))
 
 
 def as_seen(reports: NDArray[Any]) -> NDArray[Any]:
