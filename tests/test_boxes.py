@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from robustpool.certificates import boxes as search
-from robustpool.certificates.boxes import highest
+from robustpool.certificates import dual as search
+from robustpool.certificates.dual import highest
 from robustpool.verification import boxes as proof
 from robustpool.verification.boxes import AT_ONCE, Boxes, Measured, all_at_most, bending, pairs
 from robustpool.verification.reading import Budget, OverBudget

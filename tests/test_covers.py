@@ -18,12 +18,11 @@ from robustpool.certificates import cover as maker
 from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.certificates.dual import best_slopes
 from robustpool.designs.any_aggregator import as_aggregator
-from robustpool.verification.cover import all_ranges, check_upper, halved_ranges
+from robustpool.verification.cover import all_ranges, check_upper, constants_hold, halved_ranges, tail_bound
 from robustpool.verification.dual import needed, whole
 from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
-from robustpool.verification.tails import constants_hold, tail_bound
 from tampering import small
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 import robustpool as rp
 from exact_series import density, table_formula
 from robustpool.aggregators.grid import GridAggregator
-from robustpool.certificates.boxes import highest
+from robustpool.certificates.dual import highest
 from robustpool.errors import InputError, UnsupportedError
 from robustpool.verification.dual import Slopes, needed, proved, whole
 from robustpool.verification.forecasts import Grid, read_aggregator

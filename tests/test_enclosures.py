@@ -21,16 +21,17 @@ from exact_series import (
     random_slopes,
     right_side,
 )
-from robustpool.certificates.boxes import highest
-from robustpool.verification import dual, tails
+from robustpool.certificates.dual import highest
+from robustpool.verification import cover as tails
+from robustpool.verification import dual
 from robustpool.verification.boxes import Boxes
+from robustpool.verification.cover import constants_hold, tail_bound
 from robustpool.verification.dual import Density, Reports, needed
 from robustpool.verification.forecasts import PriorEstimate, read_aggregator
 from robustpool.verification.functions_of_the_mean import GeometricMean
 from robustpool.verification.intervals import Interval
 from robustpool.verification.mixtures import Structure, expected_regret
 from robustpool.verification.reading import Budget
-from robustpool.verification.tails import constants_hold, tail_bound
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,15 +16,13 @@ from flint import arb, arb_series
 import robustpool as rp
 from robustpool.aggregators.rules import RULES, Rule, get_rule
 from robustpool.certificates.log_odds import (
-    Progress,
+    Proof,
     Side,
     _function,
     _sides,
-    certify_log_odds,
     certify_phi,
     phi_of,
 )
-from robustpool.errors import UnsupportedError
 from robustpool.verification.balls import STEPS_OF_A_BOX, ball, hull, logit, negative_on, precision, sigma
 from robustpool.verification.log_odds import Inequality, Phi, _chord, check_upper, read_phi, read_witness, sides
 from robustpool.verification.reading import Budget, OverBudget, Refused
@@ -34,19 +32,25 @@ LINEAR: dict[str, Any] = {"form": "linear", "alpha": 0.5168, "shift": 0.0}
 TANH: dict[str, Any] = {"form": "tanh", "a": 0.5, "b": 0.09, "k": 4.0}
 
 
-def finish(steps: Any) -> tuple[list[Progress], dict[str, Any]]:
-    seen = []
-    while True:
-        try:
-            seen.append(next(steps))
-        except StopIteration as end:
-            return seen, end.value
+def finish(
+    phi: dict[str, Any], agents: int, prior_range: tuple[float, float], tolerance: float
+) -> tuple[list[Proof], dict[str, Any]]:
+    """All proofs, and the last of them with its aggregator, as a certificate holds it."""
+    seen = list(certify_phi(phi, agents, prior_range, tolerance))
+    last, aggregator = seen[-1], {"kind": "log-odds", "phi": phi}
+    return seen, {"aggregator": aggregator, "bound": last.upper, "witness": last.witness, "found": last.found}
+
+
+def of_rule(rule: Rule, family: rp.ConditionallyIndependent, tolerance: float) -> tuple[list[Proof], dict[str, Any]]:
+    phi = phi_of(rule, family.agents)
+    assert phi is not None
+    return finish(phi, family.agents, family.prior_range, tolerance)
 
 
 def proved(
     phi: dict[str, Any], agents: int = 2, prior_range: tuple[float, float] = WHOLE, tolerance: float = 1e-6
 ) -> dict[str, Any]:
-    return finish(certify_phi({"kind": "log-odds", "phi": phi}, agents, prior_range, tolerance))[1]
+    return finish(phi, agents, prior_range, tolerance)[1]
 
 
 def check(
@@ -183,7 +187,7 @@ BOUNDS = [
 @pytest.mark.parametrize(("name", "agents", "wanted", "tolerance"), BOUNDS)
 def test_bounds_of_the_rules(name: str, agents: int, wanted: float, tolerance: float) -> None:
     family = rp.ConditionallyIndependent(agents, None, None)
-    seen, result = finish(certify_log_odds(get_rule(name), family, 1e-9))
+    seen, result = of_rule(get_rule(name), family, 1e-9)
     check(result, agents)
     assert abs(result["found"] - wanted) < 2e-10
     assert 0 <= result["bound"] - result["found"] <= tolerance
@@ -222,7 +226,7 @@ def test_the_value_without_the_theorem() -> None:
 def test_ranges_of_priors(name: str, prior_range: tuple[float, float]) -> None:
     family = rp.ConditionallyIndependent(2, None, None, prior_range)
     rule = get_rule(name)
-    result = finish(certify_log_odds(rule, family, 1e-7))[1]
+    result = of_rule(rule, family, 1e-7)[1]
     check(result, 2, prior_range)
     searched = rp.worst_case(rule, family).regret
     assert searched <= result["bound"] <= searched + 1e-6
@@ -796,8 +800,7 @@ def test_phi_is_the_rule(name: str, agents: int) -> None:
 
 
 def test_rules_of_another_kind_are_told_so() -> None:
-    with pytest.raises(UnsupportedError, match="rule mean is not a function of the sum of the log-odds for 2 agents"):
-        next(certify_log_odds(get_rule("mean"), rp.ConditionallyIndependent(2, None, None)))
+    assert phi_of(get_rule("mean"), 2) is None
     assert phi_of(get_rule("minimax"), 4) is None
 
 

@@ -15,7 +15,8 @@ import pytest
 from flint import arb
 
 import robustpool as rp
-from robustpool.verification import dual, functions_of_the_mean, tails
+from robustpool.verification import cover as tails
+from robustpool.verification import dual, functions_of_the_mean
 from robustpool.verification.balls import precision
 from robustpool.verification.boxes import Boxes
 from robustpool.verification.intervals import Interval

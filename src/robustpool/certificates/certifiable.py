@@ -20,8 +20,7 @@ from .log_odds import phi_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..typing import Booleans, Floats
-
+    from ..typing import Floats
 
 MEANS = ("mean", "median", "trimmed-mean")  # the same for two reports
 PRIOR_ESTIMATES = {
@@ -85,42 +84,22 @@ def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator:
 
 
 def problem_of(chosen: Any, aggregator: dict[str, Any]) -> Problem:
-    """The aggregator of two reports as the search for slopes takes it."""
+    """The aggregator of two reports as the search for slopes takes it: the first knots are sixteen steps at least."""
     about = read_aggregator(aggregator)
+
+    def given_rule(x1: Floats, x2: Floats) -> Floats:
+        return np.asarray(chosen(np.stack((x1, x2), axis=1)))
+
     pieces = tuple(
-        Piece(_estimating(float(piece.kappa.hi), float(piece.delta.hi)), _SIDES[piece.side], piece)
-        if isinstance(piece, PriorEstimate)
-        else Piece(_said_by(chosen), _everywhere, piece)
-        for piece in about.pieces
+        Piece(_estimating(piece) if isinstance(piece, PriorEstimate) else given_rule, piece) for piece in about.pieces
     )
-    return Problem(pieces, _first_knots(about.resolution), about.exchangeable)
+    n = about.resolution
+    return Problem(pieces, np.linspace(0, n, n * max(1, -(-16 // n)) + 1), about.exchangeable, about.mirrored)
 
 
-def _first_knots(resolution: int) -> Floats:
-    """The knots of the table, and what is needed between them for sixteen steps at least."""
-    return np.linspace(0, resolution, resolution * max(1, -(-16 // resolution)) + 1)
-
-
-def _everywhere(x1: Floats, x2: Floats) -> Booleans:
-    return np.ones(np.broadcast(x1, x2).shape, dtype=bool)
-
-
-_SIDES = {
-    "everywhere": _everywhere,
-    "below": lambda x1, x2: x1 + x2 <= 1 + 1e-12,
-    "above": lambda x1, x2: x1 + x2 >= 1 - 1e-12,
-}
-
-
-def _said_by(aggregator: Any) -> Callable[[Floats, Floats], Floats]:
-    def formula(x1: Floats, x2: Floats) -> Floats:
-        return np.asarray(aggregator(np.stack((x1, x2), axis=1)))
-
-    return formula
-
-
-def _estimating(kappa: float, delta: float) -> Callable[[Floats, Floats], Floats]:
+def _estimating(piece: PriorEstimate) -> Callable[[Floats, Floats], Floats]:
     """f = X (1-m)/(X (1-m) + Y m), m = kappa (x_1 + x_2) + delta; 0 and 1 by its limits."""
+    kappa, delta = float(piece.kappa.hi), float(piece.delta.hi)
 
     def formula(x1: Floats, x2: Floats) -> Floats:
         m = kappa * (x1 + x2) + delta

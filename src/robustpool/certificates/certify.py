@@ -22,17 +22,18 @@ from ..families.worst_case import Search, WorstCase, continuous_regrets, encode,
 from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure
 from ..structures.information_structure import InformationStructure
-from ..verification.forecasts import read_aggregator
+from ..typing import FilePath
 from ..verification.reading import MOST_AGENTS, Refused
 from .certifiable import describe, problem_of, rule_of
 from .certificate import Certificate, label_of, write_certificate
-from .cover import Covered, cover
+from .cover import cover
 from .finite import finite_certificate
 from .log_odds import certify_phi
 from .mixtures import lower_claim, mirrored_pair, rational_mixture, structure_entry, value_claim
 
 if TYPE_CHECKING:
     from ..typing import Floats
+    from .dual import Problem
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,8 @@ class Progress:
 
 
 Steps = Generator[Progress, None, None]
-Finish = Callable[[dict[str, Any], WorstCase], Certificate]
-AnyFamily = (
-    ConditionallyIndependent
-    | FiniteFamily
-    | str
-    | os.PathLike[str]
-    | Mapping[str, Any]
-    | Sequence[InformationStructure]
-)
+Finish = Callable[[float, Callable[[], dict[str, Any]], WorstCase], Certificate]
+AnyFamily = ConditionallyIndependent | FiniteFamily | FilePath | Mapping[str, Any] | Sequence[InformationStructure]
 
 
 def certify(
@@ -154,7 +148,7 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
         raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {agents}.")
     family = ConditionallyIndependent(agents, None, None, prior_range)
     aggregator = describe(chosen, agents)
-    found = worst_case(chosen, family, rng=rng)
+    worst = worst_case(chosen, family, rng=rng)
     base = {
         "family": {"kind": "conditionally-independent", "agents": agents, "prior_range": list(prior_range)},
         "loss": "square",
@@ -163,71 +157,49 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     }
     value = _value(chosen, family)
 
-    def finish(upper: dict[str, Any], worst: WorstCase) -> Certificate:
-        assert isinstance(worst.structure, BinaryStructure)
-        lower = _lower(aggregator, worst.structure, family)
+    def finish(bound: float, witness: Callable[[], dict[str, Any]], worst: WorstCase) -> Certificate:
+        upper, lower = {"bound": bound, "witness": witness()}, _lower(aggregator, worst, family)
         return write_certificate({**base, "upper": upper, "lower": lower, **value}, label_of(chosen))
 
     if aggregator["kind"] == "log-odds":
-        yield from _by_balls(aggregator, family, tolerance or 1e-9, found, finish)
+        yield from _by_balls(aggregator["phi"], family, tolerance or 1e-9, worst, finish)
     else:
-        yield from _by_slopes(chosen, aggregator, family, tolerance or 5e-7, found, finish)
+        problem = problem_of(chosen, aggregator)
+        yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish)
 
 
 def _by_balls(
-    aggregator: dict[str, Any],
-    family: ConditionallyIndependent,
-    tolerance: float,
-    found: WorstCase,
-    finish: Finish,
+    phi: dict[str, Any], family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
 ) -> Steps:
-    steps = certify_phi(aggregator, family.agents, family.prior_range, tolerance)
-    done = 0
-    while True:
-        try:
-            state = next(steps)
-        except StopIteration as stop:
-            claim = {"bound": stop.value["bound"], "witness": stop.value["witness"]}
-            reached = stop.value["bound"] <= stop.value["found"] + tolerance * (1 + 1e-6) + 1e-16
-            lower = min(found.regret, claim["bound"])  # the regret found is rounded, the bound is not
-            yield Progress(claim["bound"], lower, done, int(not reached), partial(finish, claim, found))
-            return
-        except Refused as refused:
-            raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
-        done += 1
-        yield Progress(state.upper, min(found.regret, state.upper), done, 1)
+    def lower(upper: float) -> float:
+        return min(worst.regret, upper)  # the regret found is rounded, the bound is not
+
+    try:
+        for done, proof in enumerate(certify_phi(phi, family.agents, family.prior_range, tolerance), 1):
+            yield Progress(proof.upper, lower(proof.upper), done, 1)
+    except Refused as refused:
+        raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
+    reached = proof.upper <= proof.found + tolerance * (1 + 1e-6) + 1e-16
+    certificate = partial(finish, proof.upper, lambda: proof.witness, worst)
+    yield Progress(proof.upper, lower(proof.upper), done, int(not reached), certificate)
 
 
 def _by_slopes(
-    chosen: Any,
-    aggregator: dict[str, Any],
-    family: ConditionallyIndependent,
-    tolerance: float,
-    found: WorstCase,
-    finish: Finish,
+    problem: Problem, chosen: Any, family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
 ) -> Steps:
-    about = read_aggregator(aggregator)
     rng = np.random.default_rng(0)
 
     def polish(prior: float, contacts: Floats) -> float:
-        nonlocal found
-        found = max(found, _from_contacts(chosen, family, prior, contacts, rng), key=lambda worst: worst.regret)
-        return found.regret
+        nonlocal worst
+        worst = max(worst, _from_contacts(chosen, family, prior, contacts, rng), key=lambda case: case.regret)
+        return worst.regret
 
-    problem = problem_of(chosen, aggregator)
-    for state in cover(
-        problem, family.prior_range, mirrored=about.mirrored, found=found.regret, tolerance=tolerance, polish=polish
-    ):
-        if state.witness is None:
-            yield Progress(state.upper, state.found, state.intervals, state.unfinished)
-            continue
-        certificate = partial(_finish_slopes, finish, state, found)
-        yield Progress(state.upper, state.found, state.intervals - state.unfinished, state.unfinished, certificate)
-
-
-def _finish_slopes(finish: Finish, state: Covered, found: WorstCase) -> Certificate:
-    assert state.witness is not None
-    return finish({"bound": state.upper, "witness": state.witness()}, found)
+    for state in cover(problem, family.prior_range, worst.regret, tolerance, polish):
+        done, certificate = state.intervals, None
+        if state.witness is not None:
+            done -= state.unfinished
+            certificate = partial(finish, state.upper, state.witness, worst)
+        yield Progress(state.upper, state.found, done, state.unfinished, certificate)
 
 
 def _from_contacts(
@@ -245,8 +217,10 @@ def _from_contacts(
     return search.best_of(search.climb(points[np.argsort(-values)[:36]], rng))
 
 
-def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: ConditionallyIndependent) -> dict[str, Any]:
+def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIndependent) -> dict[str, Any]:
     """The regret on the worst structure that is known, proved and rounded down."""
+    structure = worst.structure
+    assert isinstance(structure, BinaryStructure)
     resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
     entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
     return lower_claim([entry], rule_of(aggregator).forecast, family.agents, family.prior_range)
@@ -254,17 +228,15 @@ def _lower(aggregator: dict[str, Any], structure: BinaryStructure, family: Condi
 
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
     """The best bound on the value of the game that is at hand: from the mirrored pair, or from the design's mixture."""
-    mixtures = []
     pair = mirrored_pair(family.agents, family.prior_range)
-    if pair is not None:
-        mixtures.append(pair)
+    mixtures = [] if pair is None else [pair]
     stored = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
     if isinstance(stored, IndependentMixture):
         mixtures.append(
             rational_mixture(
-                stored.weight.tolist(),
-                stored.prior.tolist(),
-                stored.reports.tolist(),
+                stored.weight,
+                stored.prior,
+                stored.reports,
                 stored.exchanged,
                 resolution=chosen.family.reports,
                 prior_range=family.prior_range,

@@ -8,18 +8,15 @@ from there raises what is found, and the aim with it.
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..verification.tails import cells, needed, tail_bound
-from .boxes import highest
-from .dual import Problem, Proved, Split, halves, needs_split, prove_interval, prove_split
+from ..verification.cover import cells, needed, tail_bound
+from .dual import Problem, Proved, Split, halves, highest, needs_split, prove_interval, prove_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,8 +30,7 @@ STEP = 1.18  # between the ends of the first intervals of priors
 TAILS = (0.02, 0.015, 0.012, 0.01, 0.008, 0.006, 0.004, 0.002, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
 
-@dataclass(frozen=True)
-class Covered:
+class Covered(NamedTuple):
     """Where the proof stands: the bound that holds, the worst regret found, and how many intervals there are."""
 
     upper: float  # inf as long as some priors are not covered
@@ -44,8 +40,7 @@ class Covered:
     witness: Callable[[], dict[str, Any]] | None = None  # once all priors are covered
 
 
-@dataclass(frozen=True)
-class Tail:
+class Tail(NamedTuple):
     """Priors up to ``prior`` (in the mirror, from 1 - prior on), and their bound."""
 
     prior: float
@@ -54,19 +49,13 @@ class Tail:
 
 
 def cover(
-    problem: Problem,
-    prior_range: tuple[float, float],
-    *,
-    mirrored: bool,
-    found: float,
-    tolerance: float,
-    polish: Polish | None = None,
+    problem: Problem, prior_range: tuple[float, float], found: float, tolerance: float, polish: Polish
 ) -> Iterator[Covered]:
     """Prove an upper bound step by step; each state has a witness once all priors are covered."""
     low, high = prior_range
     goal = found + tolerance
     tails: dict[str, Tail] = {}
-    if mirrored and Fraction(low) + Fraction(high) == 1:  # exactly, as the verifier asks it: not so for 0.3 and 0.7
+    if problem.mirrored and Fraction(low) + Fraction(high) == 1:  # exactly, as the verifier: not so for 0.3 and 0.7
         high = 0.5
     if low == 0:
         tails["low"] = find_tail(problem, goal, mirrored=False)
@@ -74,42 +63,38 @@ def cover(
     if high == 1:
         tails["high"] = find_tail(problem, goal, mirrored=True)
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
-    edges = _edges(low, high) if low < high else []  # a tail may have them all
-    waiting = list(pairwise(edges))
-    heap: list[tuple[float, float, Proved]] = []
-    for number, priors in enumerate(waiting):
-        proved = prove_interval(problem, priors, goal, tolerance)
-        heapq.heappush(heap, (-proved.bound, priors[0], proved))
-        if number + 1 < len(waiting):
-            yield Covered(np.inf, found, len(heap), len(waiting) - len(heap))
+    waiting = list(pairwise(_edges(low, high) if low < high else []))  # a tail may have them all
+    open_intervals: list[Proved] = []
+    for number, priors in enumerate(waiting, 1):
+        open_intervals.append(prove_interval(problem, priors, goal, tolerance))
+        if number < len(waiting):
+            yield Covered(np.inf, found, number, len(waiting) - number)
     final: list[Proved] = []  # too narrow to be halved
     while True:
-        intervals = [*final, *(proved for *_, proved in heap)]
+        intervals = [*final, *open_intervals]
         bounds = [*(proved.bound for proved in intervals), *(tail.bound for tail in tails.values())]
         unfinished = sum(bound > found + tolerance for bound in bounds)
         witness = partial(_witness, tails, intervals, problem) if np.isfinite(max(bounds)) else None
         yield Covered(max(bounds), found, len(intervals), unfinished, witness)
-        if not heap or -heap[0][0] <= goal:
+        worst = max(open_intervals, key=lambda proved: (proved.bound, -proved.priors[0]), default=None)
+        if worst is None or worst.bound <= goal:
             return
-        _, _, worst = heapq.heappop(heap)
+        open_intervals.remove(worst)
         parts = halves(worst.priors)
         if worst.least > goal:
             middle = sum(worst.priors) / 2
-            if polish is not None:
-                found = max(found, polish(middle, np.unique(worst.contacts.reports)))
-                goal = max(goal, found + tolerance)
+            found = max(found, polish(middle, np.unique(worst.contacts.reports)))
+            goal = max(goal, found + tolerance)
             if not isinstance(worst.slopes, Split) and needs_split(problem, worst.knots, middle, goal):
                 proved = prove_split(problem, worst.priors, goal, tolerance, worst.knots)
                 if proved.bound <= goal and isinstance(proved.slopes, Split):
-                    heapq.heappush(heap, (-proved.bound, worst.priors[0], proved))
+                    open_intervals.append(proved)
                     continue
         if parts is None:
             final.append(worst)
             goal = max(goal, worst.bound)  # no interval needs to be better than the worst one
             continue
-        for priors in parts:
-            proved = prove_interval(problem, priors, goal, tolerance, worst.knots)
-            heapq.heappush(heap, (-proved.bound, priors[0], proved))
+        open_intervals += [prove_interval(problem, priors, goal, tolerance, worst.knots) for priors in parts]
 
 
 def _edges(low: float, high: float) -> list[float]:
@@ -143,14 +128,12 @@ def _slopes_data(slopes: Slopes | Split, *, symmetric: bool) -> dict[str, Any]:
 def find_tail(problem: Problem, goal: float, *, mirrored: bool) -> Tail:
     """The longest tail that proves the goal; the last one tried if none does."""
     for prior in TAILS:
-        c2, c1 = _growth(problem, prior, mirrored=mirrored)
+        growth = _growth(problem, prior, mirrored=mirrored)
         c0 = max(
-            highest(
-                partial(needed, piece.forecast, (c2, c1), mirrored=mirrored), cells(piece.forecast), 0.0, goal * 1e-6
-            )
-            for piece in problem.pieces
+            highest(partial(needed, forecast, growth, mirrored=mirrored), cells(forecast), 0.0, goal * 1e-6)
+            for forecast in (piece.forecast for piece in problem.pieces)
         )
-        constants = (max(c0, 0.0), c2, c1)
+        constants = (max(c0, 0.0), *growth)
         exact = tail_bound(prior, constants) if np.isfinite(c0) else np.inf
         tail = Tail(prior, constants, float(np.nextafter(float(exact), np.inf)))
         if tail.bound <= goal:

@@ -12,49 +12,51 @@ docs/derivations/dual-certificate.md has the mathematics; `robustpool.verificati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..conic import solve_cones
 from ..errors import SolverError
-from ..verification.cover import all_ranges, halved_ranges
+from ..verification.boxes import Boxes, Measured, batches
+from ..verification.cover import Ranges, all_ranges, halved_ranges
 from ..verification.dual import Forecast, Slopes, needed, whole
-from .boxes import highest
+from ..verification.intervals import Interval
+from ..verification.reading import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..typing import Booleans, Floats
-
-    Formula = Callable[[Floats, Floats], Floats]
-
-    from ..verification.cover import Ranges
 
 PLACES = 5  # in an interval of priors, where the programme asks for the inequality
 ROUNDS = 8  # of new knots, before an interval is halved
 DEPTH = 10  # of splits by the first agent's reports
+MOST_BOXES = 20_000_000  # before a search for the highest value gives up
 NARROWEST = 1e-7  # relative to the prior; an interval is not halved below that
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """One smooth piece of an aggregator: its formula in floats, and how the verifier reads it."""
 
-    formula: Formula  # f(x_1, x_2)
-    holds: Callable[[Floats, Floats], Booleans]  # where it is in force, borders included
+    formula: Callable[[Floats, Floats], Floats]  # f(x_1, x_2)
     forecast: Forecast
 
+    def holds(self, x1: Floats, x2: Floats) -> Booleans:
+        """Where it is in force, borders included."""
+        n = self.forecast.resolution
+        return self.forecast.holds(Interval(n * x1), Interval(n * x2))
 
-@dataclass(frozen=True)
-class Problem:
-    """An aggregator of two reports to be bounded: its pieces, the first knots (in cells), and its symmetry."""
+
+class Problem(NamedTuple):
+    """An aggregator of two reports to be bounded: its pieces, the first knots (in cells), and its symmetries."""
 
     pieces: tuple[Piece, ...]
     knots: Floats
     symmetric: bool
+    mirrored: bool
 
     @property
     def resolution(self) -> int:
@@ -62,7 +64,7 @@ class Problem:
         return self.pieces[0].forecast.resolution
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Proved:
     """Slopes on an interval of priors, and the bound that the verifier's arithmetic proves with them."""
 
@@ -74,8 +76,7 @@ class Proved:
     knots: Floats = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """Slopes for two kinds of structures: the first agent's low or high report lies below a number, or above."""
 
     end: str  # "low" or "high"
@@ -83,8 +84,7 @@ class Split:
     parts: tuple[Slopes | Split, Slopes | Split]
 
 
-@dataclass(frozen=True)
-class Contacts:
+class Contacts(NamedTuple):
     """The pairs of reports where the programme binds, with their probabilities: the structure that it thinks of."""
 
     reports: Floats  # (pairs, 2)
@@ -99,6 +99,37 @@ def regret_density(mu: float, x1: Floats, x2: Floats, f: Floats) -> Floats:
     return np.asarray(yes * (1 - f) ** 2 / mu + no * f**2 / (1 - mu) - omniscient)
 
 
+def highest(
+    measure: Callable[[Boxes], Measured],
+    start: Iterator[Boxes],
+    enough: float,
+    slack: float,
+    blamed: list[tuple[Floats, Floats]] | None = None,
+) -> float:
+    """At least the largest value of a function on boxes; at most ``enough``, if that can be shown, inf if nothing can.
+
+    Boxes are halved until none may exceed ``enough``. Once a corner is seen to exceed it, nothing can show it; the search
+    then goes on to what the corners need plus the slack. The reports y_1, y_2 of such corners are added to ``blamed``.
+    """
+    proved, goal, seen = -np.inf, enough, 0
+    for boxes, (corner, most, bends), waiting in batches(measure, start, Budget(np.inf)):
+        seen += len(boxes)
+        if blamed is not None and (corner > enough).any():
+            box, i, j = np.nonzero(corner > enough)[:3]
+            blamed.append((boxes.y1[box, i], boxes.y2[box, j]))
+        if not (corner <= goal).all():
+            if np.isnan(corner).any():
+                return np.inf
+            goal = max(goal, float(corner.max()) + slack)
+        unsettled = ~(most <= goal)
+        proved = max(proved, float(most[~unsettled].max(initial=-np.inf)))
+        if unsettled.any():
+            if seen > MOST_BOXES:
+                return np.inf
+            waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
+    return proved
+
+
 def prove_interval(
     problem: Problem,
     priors: tuple[float, float],
@@ -109,7 +140,7 @@ def prove_interval(
 ) -> Proved:
     """Look for slopes that prove ``goal`` on an interval of priors; return the best there was."""
     knots = problem.knots if knots is None else knots
-    best: Proved | None = None
+    proofs: list[Proved] = []
     for _ in range(ROUNDS):
         slopes, least, contacts = best_slopes(problem, knots, priors, ranges)
         blamed: list[tuple[Floats, Floats]] = []
@@ -119,13 +150,11 @@ def prove_interval(
             )
             for piece in problem.pieces
         )
-        if best is None or bound < best.bound:
-            best = Proved(slopes, priors, bound, least, contacts, knots)
+        proofs.append(Proved(slopes, priors, bound, least, contacts, knots))
         if bound <= goal or least > goal:
             break
         knots = _with_knots(knots, np.concatenate([y for pair in blamed for y in pair]))
-    assert best is not None
-    return best
+    return min(proofs, key=lambda proved: proved.bound)
 
 
 def prove_split(
@@ -142,9 +171,8 @@ def prove_split(
     Some structure with two signals for the first agent is worst, so it is enough to look at these, and to split them by
     where her low and her high report lie. The smaller the ranges, the nearer to a product.
     """
-    n, each = problem.resolution, replace(problem, symmetric=False)
-    if ranges is None:
-        ranges = all_ranges(n, priors)
+    n, each = problem.resolution, problem._replace(symmetric=False)
+    ranges = ranges or all_ranges(n, priors)
     proved = prove_interval(each, priors, goal, slack, knots, ranges)
     cut = _cut(proved.contacts, ranges, n, sum(priors) / 2) if proved.bound > goal and depth else None
     if cut is None:
@@ -209,31 +237,22 @@ def best_slopes(
             pairs.append(np.stack((x[a], x[b]), axis=1))
             right.append(-regret_density(mu, x[a], x[b], f))
     rows = sp.vstack(blocks).tocsc()
-    objective = np.zeros(size)
-    objective[-1] = 1.0
     solved = solve_cones(
         sp.csc_matrix((size, size)),
-        objective,
+        np.append(np.zeros(size - 1), 1.0),
         rows,
         np.concatenate(right),
         [("nonnegative", rows.shape[0])],
         accept=lambda one: bool(np.isfinite(one.x).all()),
         tolerance=1e-11,
     )
-    solution = solved.x
     if not solved.accepted:
         raise SolverError(f"the linear programme for the slopes between the priors {priors} has no finite solution.")
-    values = solution[:-1].reshape(-1, 2, n)
-    values = np.array([[_rounded(end) for end in agent] for agent in values])
+    values = np.round(solved.x[:-1].reshape(-1, 2, n), 9)  # shorter files, and far less than any slack
     chances = solved.z  # the multipliers are probabilities of pairs of reports
     binding = chances > 1e-4
     slopes = Slopes(priors, knots, values[[0, 0]] if problem.symmetric else values, ranges)
-    return slopes, float(solution[-1]), Contacts(np.concatenate(pairs)[binding], chances[binding])
-
-
-def _rounded(values: Floats) -> Floats:
-    """To nine digits after the point: shorter files, and far less than any slack."""
-    return np.round(values, 9)
+    return slopes, float(solved.x[-1]), Contacts(np.concatenate(pairs)[binding], chances[binding])
 
 
 def _with_knots(knots: Floats, blamed: Floats) -> Floats:

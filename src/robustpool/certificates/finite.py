@@ -24,16 +24,7 @@ from ..families.finite import FiniteFamily
 from ..families.regret import forecasts_of
 from ..structures.information_structure import InformationStructure
 from ..structures.report_formats import FORMATS, ReportFormat, ReportFunction, as_seen, report_format
-from ..verification.finite import (
-    PARADIGMS,
-    Game,
-    expected_payoff,
-    payoff,
-    read_game,
-    read_points,
-    read_weights,
-    value_bound,
-)
+from ..verification.finite import PARADIGMS, Game, payoff, read_game, read_points, value_bound
 from ..verification.reading import DIGITS, LABEL, MOST_AGENTS, Budget, Refused
 from .mixtures import integer_weights, outward, simple_fraction
 
@@ -81,18 +72,16 @@ def _claims(game: Game, weights: ArrayLike | None) -> dict[str, Any]:
     worst = max(range(len(payoffs)), key=payoffs.__getitem__)
     claims: dict[str, Any] = {
         "upper": {"bound": outward(payoffs[worst], "up")},
-        "lower": {
-            "bound": outward(expected_payoff(game, {worst: Fraction(1)}), "down"),
-            "mixture": [{"weight": "1", "structure": worst}],
-        },
+        "lower": {"bound": outward(payoffs[worst], "down"), "mixture": [{"weight": "1", "structure": worst}]},
     }
     if weights is not None and (mixture := _mixture(weights, game)):
-        exact = value_bound(game, read_weights(_as_read(mixture), game, "mixture"))
-        claims["value"] = {"bound": outward(exact, "down"), "mixture": mixture}
+        exact = value_bound(game, mixture)
+        written = [{"weight": str(weight), "structure": number} for number, weight in mixture.items()]
+        claims["value"] = {"bound": outward(exact, "down"), "mixture": written}
     return claims
 
 
-def _mixture(weights: ArrayLike, game: Game) -> list[dict[str, Any]]:
+def _mixture(weights: ArrayLike, game: Game) -> dict[int, Fraction]:
     """The weights as fractions; for the ratio without structures that have no omniscient loss, which bound nothing."""
     array, count = checks.real_array("weights", weights), len(game.structures)
     if array.shape != (count,):
@@ -101,11 +90,7 @@ def _mixture(weights: ArrayLike, game: Game) -> list[dict[str, Any]]:
     if game.paradigm == "ratio":
         parts = [part * (structure.omniscient > 0) for part, structure in zip(parts, game.structures, strict=True)]
     total = sum(parts)
-    return [{"weight": str(Fraction(part, total)), "structure": i} for i, part in enumerate(parts) if part]
-
-
-def _as_read(mixture: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"weight": Fraction(entry["weight"]), "structure": entry["structure"]} for entry in mixture]
+    return {number: Fraction(part, total) for number, part in enumerate(parts) if part}
 
 
 def _from_design(
@@ -136,13 +121,12 @@ def _from_design(
 def _table(chosen: Any, family: dict[str, Any]) -> dict[str, Any]:
     """What the aggregator says at every profile of reports that can come; reports that differ are told apart exactly."""
     states, agents = len(family["states"]), len(family["agents"])
-    profiles = sorted(
-        {
-            reports
-            for entry in family["structures"]
-            for reports, _ in read_points(entry, states, agents, family["report"], "it", Budget(math.inf))
-        }
-    )
+    points = [
+        point
+        for entry in family["structures"]
+        for point in read_points(entry, states, agents, family["report"], "it", Budget(math.inf))
+    ]
+    profiles = sorted({reports for reports, _ in points})
     floats = np.array([[[float(x) for x in report] for report in profile] for profile in profiles])
     inner = chosen.aggregator if isinstance(chosen, Design) else chosen
     forecasts = forecasts_of(inner, as_seen(floats), states)
@@ -184,18 +168,10 @@ def _listed(family: FiniteFamily) -> dict[str, Any]:
     reports, structures = family.reports.tolist(), []
     for number in range(len(family)):
         points = range(family.start[number], family.start[number + 1])
-        masses = _exact_joint(family.mass[points.start : points.stop].tolist())
-        entries = [
-            {"reports": reports[family.profile[i]], "mass": mass} for i, mass in zip(points, masses, strict=True)
-        ]
+        masses = zip(points, _exact_joint(family.mass[points.start : points.stop].tolist()), strict=True)
+        entries = [{"reports": reports[family.profile[i]], "mass": mass} for i, mass in masses]
         structures.append({"name": _label(family.name(number)), "points": entries})
-    return {
-        "kind": "finite",
-        "states": [_label(name) for name in family.states],
-        "agents": [_label(name) for name in family.agents],
-        "report": "listed",
-        "structures": structures,
-    }
+    return _written(family.states, family.agents, "listed", structures)
 
 
 def _exact_family(data: dict[str, Any]) -> dict[str, Any]:
@@ -203,13 +179,15 @@ def _exact_family(data: dict[str, Any]) -> dict[str, Any]:
         {"name": _label(entry.get("name") or f"structure {number}"), "joint": _exact_joint(entry["joint"])}
         for number, entry in enumerate(data["structures"])
     ]
-    return {
-        "kind": "finite",
-        "states": [_label(name) for name in data["states"]],
-        "agents": [_label(name) for name in data["agents"]],
-        "report": data.get("report", "posterior"),
-        "structures": structures,
-    }
+    return _written(data["states"], data["agents"], data.get("report", "posterior"), structures)
+
+
+def _written(
+    states: Sequence[str], agents: Sequence[str], report: str, structures: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """A family as the certificate writes it."""
+    names = {"states": [_label(name) for name in states], "agents": [_label(name) for name in agents]}
+    return {"kind": "finite", **names, "report": report, "structures": structures}
 
 
 def _label(name: str) -> str:
@@ -218,18 +196,8 @@ def _label(name: str) -> str:
 
 def _exact_joint(joint: Any) -> Any:
     """The same nested lists, of fractions that sum to 1."""
-    total = sum(_leaves(joint), Fraction(0))
-    return _normalised(joint, total)
-
-
-def _normalised(joint: Any, total: Fraction) -> Any:
-    if isinstance(joint, list):
-        return [_normalised(part, total) for part in joint]
-    return str(_probability(joint) / total)
-
-
-def _leaves(joint: Any) -> list[Fraction]:
-    return [x for part in joint for x in _leaves(part)] if isinstance(joint, list) else [_probability(joint)]
+    exact = np.vectorize(_probability, otypes=[object])(np.array(joint, dtype=object))
+    return (exact / exact.sum()).astype(str).tolist()
 
 
 def _probability(value: Any) -> Fraction:

@@ -14,41 +14,36 @@ The witness is a polygon m -> kappa(m) through the middle of this tube, with nod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from math import inf, log, log1p, nextafter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..aggregators import pools
-from ..errors import UnsupportedError
 from ..numerics import sigma
 from ..verification import theorem
 from ..verification.log_odds import Phi, check_upper, read_phi, read_witness, sides
 from ..verification.reading import Budget, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Iterator
 
     from ..aggregators.rules import Rule
-    from ..families.conditionally_independent import ConditionallyIndependent
-    from ..typing import Floats
-
+    from ..typing import Floats, Integers
 
 CONTACT_PRIOR = 0.19098300562505257  # (3 - sqrt 5)/4, the worst prior of the theorem; its mirror image is as bad
 STAGES = (1e-3, 1e-6)  # proved on the way to the tolerance, so that the bound is seen falling
 SMALLEST_LOGIT = -600.0
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a certificate stands: the worst case that the search found, and the bound that is proved so far."""
+class Proof(NamedTuple):
+    """The worst case that the search found, and an upper bound that is proved, with its witness."""
 
     found: float
     upper: float
+    witness: dict[str, Any]
 
 
 # ---------------------------------------------------------------------------------------------------------- the rules
@@ -69,12 +64,8 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
         forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
     if stem == "robust":  # tanh(L/2) with L = s/n
-        return {
-            "form": "tanh",
-            "a": _exact(Fraction(1, agents)),
-            "b": _exact(Fraction(1, 5 * agents)),
-            "k": 2.0 * agents,
-        }
+        a, b = (_exact(Fraction(1, number)) for number in (agents, 5 * agents))
+        return {"form": "tanh", "a": a, "b": b, "k": 2.0 * agents}
     if stem == "bordley":
         return _linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
     factors: dict[str, Callable[[], Fraction]] = {
@@ -99,52 +90,37 @@ def _exact(value: Fraction) -> float | str:
 # ------------------------------------------------------------------------------------------------------- the certificate
 
 
-def certify_log_odds(
-    rule: Rule, family: ConditionallyIndependent, tolerance: float = 1e-9
-) -> Generator[Progress, None, dict[str, Any]]:
-    """Prove an upper bound within ``tolerance`` of the worst case that the two-dimensional search finds.
-
-    Yields the bounds proved so far; returns {"aggregator", "bound", "witness", "found"} with the last of them. ``found`` is
-    the supremum of the envelopes, which is the worst case, whatever the number of agents.
-    """
-    phi = phi_of(rule, family.agents)
-    if phi is None:
-        raise UnsupportedError(
-            f"rule {rule.name} is not a function of the sum of the log-odds for {family.agents} agents, "
-            "so this certificate does not apply to it."
-        )
-    return (yield from certify_phi({"kind": "log-odds", "phi": phi}, family.agents, family.prior_range, tolerance))
-
-
 def certify_phi(
-    aggregator: dict[str, Any], agents: int, prior_range: tuple[float, float], tolerance: float = 1e-9
-) -> Generator[Progress, None, dict[str, Any]]:
-    """The same for an aggregator that is given as the verifier reads it."""
-    phi = read_phi(aggregator["phi"], "aggregator.phi")
+    written: dict[str, Any], agents: int, prior_range: tuple[float, float], tolerance: float = 1e-9
+) -> Iterator[Proof]:
+    """Prove upper bounds, the last within ``tolerance`` of the worst case that the two-dimensional search finds.
+
+    The rule is ``written`` as a certificate holds it. ``found`` is the supremum of the envelopes, which is the worst case, whatever the number of agents.
+    """
+    phi = read_phi(written, "aggregator.phi")
     exact_range = (Fraction(prior_range[0]), Fraction(prior_range[1]))
 
-    def proved(found: float, bound: float, witness: dict[str, Any]) -> dict[str, Any]:
+    def proved(found: float, bound: float, witness: dict[str, Any]) -> Proof:
         check_upper(phi, agents, exact_range, read_witness(witness, "witness"), Fraction(bound), Budget())
-        return {"aggregator": aggregator, "bound": bound, "witness": witness, "found": found}
+        return Proof(found, bound, witness)
 
     if _theorem_applies(phi, agents, prior_range):
-        result = proved(smallest_bound(), smallest_bound(), {"kind": "theorem"})
-        yield Progress(result["found"], result["bound"])
-        return result
+        yield proved(smallest_bound(), smallest_bound(), {"kind": "theorem"})
+        return
     sides = _sides(phi, agents, exact_range)
     found = max(side.supremum() for side in sides.values())
-    result, refusal = {}, Refused("nothing could be shown.")
+    nothing_shown, refusal = True, Refused("nothing could be shown.")
     for slack in [*(stage for stage in STAGES if stage > tolerance), tolerance]:
         try:
             found, bound, witness = _slopes(sides, found, slack)
-            result = proved(found, bound, witness)
+            proof = proved(found, bound, witness)
         except Refused as error:
             refusal = error
             continue
-        yield Progress(found, bound)
-    if not result:
+        nothing_shown = False
+        yield proof
+    if nothing_shown:
         raise refusal
-    return result
 
 
 def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, float, dict[str, Any]]:
@@ -154,7 +130,8 @@ def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, 
         try:
             return found, bound, {"kind": "slopes", **{name: side.slopes(bound) for name, side in sides.items()}}
         except NoSlopeError as worse:
-            more = max(side.polished(worse.logit - 0.1, worse.logit + 0.1) for side in sides.values())
+            (logit,) = worse.args
+            more = max(side.polished(logit - 0.1, logit + 0.1) for side in sides.values())
             found = max(more, found + 0.5 * slack)
     raise Refused(f"no slopes were found for a bound near {found:.12g}.")
 
@@ -199,12 +176,7 @@ def _function(phi: Phi) -> Callable[[Floats], Floats]:
 
 
 class NoSlopeError(Exception):
-    """No slope proves the bound at this prior: the search for the worst one has missed something."""
-
-    def __init__(self, logit: float) -> None:
-        """Remember the prior."""
-        super().__init__(logit)
-        self.logit = logit
+    """No slope proves the bound at the prior with this logit: the search for the worst one has missed something."""
 
 
 class Side:
@@ -230,11 +202,8 @@ class Side:
 
     def _largest(self, function: Callable[[Floats], Floats], grid: Floats) -> float:
         """The maximum over t: on the grid, then on ever finer ones around its two highest peaks."""
-        values = function(grid)
-        fenced = np.concatenate(([-inf], values, [-inf]))
-        peaks = np.flatnonzero((fenced[1:-1] >= fenced[:-2]) & (fenced[1:-1] >= fenced[2:]))
-        best = -inf
-        for i in peaks[np.argsort(-values[peaks])[:2]]:
+        values, best = function(grid), -inf
+        for i in _highest_peaks(values, 2):
             ends = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
             for _ in range(3):
                 fine = np.linspace(*ends, 81)
@@ -245,9 +214,8 @@ class Side:
 
     def _halves(self, m: float) -> tuple[Floats, Floats]:
         """The grid of posteriors below and above the prior."""
-        left = np.concatenate((self.grid[self.grid < m - 1e-6], [m - 1e-6]))
-        right = np.concatenate(([m + 1e-6], self.grid[self.grid > m + 1e-6]))
-        return left, right
+        left, right = self.grid[self.grid < m - 1e-6], self.grid[self.grid > m + 1e-6]
+        return np.append(left, m - 1e-6), np.append(m + 1e-6, right)
 
     # ------------------------------------------------------------------------------------------------ the worst case
 
@@ -258,13 +226,9 @@ class Side:
         priors = np.linspace(min(left, right), right, 161)
         coarse, _ = self._envelopes(priors)
         best = max(self.envelope(float(m)) for m in priors[[0, -1]])
-        fenced = np.concatenate(([-inf], coarse, [-inf]))
-        peaks = [
-            i for i in range(len(priors)) if fenced[i] <= coarse[i] >= fenced[i + 2] and coarse[i] > coarse.max() - 1e-3
-        ]
-        for i in sorted(peaks, key=lambda i: -coarse[i])[:3]:
-            if i in {0, len(priors) - 1} and self._falls_inwards(priors, i):
-                continue  # the end itself has been looked at
+        for i in _highest_peaks(coarse, 3):
+            if coarse[i] <= coarse.max() - 1e-3 or (i in {0, len(priors) - 1} and self._falls_inwards(priors, i)):
+                continue  # it is too low, or it is an end, which has been looked at
             best = max(best, self.polished(priors[max(i - 1, 0)], priors[min(i + 1, len(priors) - 1)]))
         return best
 
@@ -326,15 +290,14 @@ class Side:
         """The least and the largest kappa with H <= bound + kappa r for all t."""
         if m not in self.tubes:
             left, right = self._halves(m)
-            chord = partial(self._chord, m, bound)
+
+            def chord(t: Floats) -> Floats:  # the slope of the line from the bound at the prior to H at t
+                return (self.gap(m, t) - bound) / self.lever(m, t)
+
             self.tubes[m] = self._largest(chord, right), -self._largest(lambda t: -chord(t), left)
             if not self.tubes[m][0] < self.tubes[m][1]:
                 raise NoSlopeError(m)
         return self.tubes[m]
-
-    def _chord(self, m: float, bound: float, t: Floats) -> Floats:
-        """(H - bound) / r: the slope of the line from the bound at the prior to H at t."""
-        return (self.gap(m, t) - bound) / self.lever(m, t)
 
     def slopes(self, bound: float) -> dict[str, list[float]]:
         """The nodes: the middle of the tube, halved until the polygon stays in the middle half of it."""
@@ -343,7 +306,6 @@ class Side:
         right = right if right == 0 else nextafter(right, inf) + 1e-12
         left = nextafter(_logit(self.low), -inf) - 1e-12 if self.low > 0 else self._smallest(bound, right)
         start = np.linspace(left, right, max(2, int(np.ceil((right - left) / 0.25)) + 1))
-        start[-1] = right
         nodes: list[float] = [float(start[0])]
         stack = [(a, b, 0) for a, b in pairwise(start.tolist())][::-1]
         while stack:
@@ -376,6 +338,13 @@ class Side:
                 return m
             m -= 0.5
         raise Refused(f"no argument was found for priors below {sigma(np.array(m)):.3g}.")
+
+
+def _highest_peaks(values: Floats, most: int) -> Integers:
+    """The places of the highest values that are at least their neighbours, the highest first."""
+    fenced = np.concatenate(([-inf], values, [-inf]))
+    peaks = np.flatnonzero((values >= fenced[:-2]) & (values >= fenced[2:]))
+    return peaks[np.argsort(-values[peaks])[:most]]
 
 
 def _logit(p: float) -> float:

@@ -62,17 +62,24 @@ def rational_mixture(
     [{'weight': '1/2', 'prior': '1/5', 'reports': [['0', '1/2'], ['1/5', '1/5']]},
      {'weight': '1/2', 'prior': '4/5', 'reports': [['1/2', '1'], ['4/5', '4/5']]}]
     """
-    w, mu, x = _arrays(weights, priors, reports)
+    w = checks.real_array("weights", weights)
+    mu, x = checks.unit_array("priors", priors), checks.unit_array("reports", reports)
+    if w.ndim != 1 or mu.shape != w.shape or x.ndim != 3 or len(x) != len(w) or x.shape[2] != 2:
+        raise InputError(
+            "a mixture needs weights (m,), priors (m,) and reports (m, agents, 2); "
+            f"the shapes are {w.shape}, {mu.shape} and {x.shape}."
+        )
     unknown = set(symmetries) - {"agents", "states"}
     if unknown:
         raise InputError(f"symmetries must be among agents and states; there is {min(unknown)!r}.")
-    low, high = (Fraction(float(end)) for end in prior_range)
+    ends = [Fraction(float(end)) for end in prior_range]
     parts: dict[tuple[Fraction, Pairs], Fraction] = defaultdict(Fraction)
     for count, prior, pairs in zip(integer_weights(w), mu.tolist(), x.tolist(), strict=True):
         if count and 0 < prior < 1:
-            images = _images(*_rounded(prior, pairs, resolution), symmetries)
+            rounded = tuple((_report(low, resolution), _report(high, resolution)) for low, high in pairs)
+            images = _images(_fraction(prior), rounded, symmetries)
             for image in images:
-                parts[_within(*image, low, high)] += Fraction(count, len(images))
+                parts[_within(*image, *ends)] += Fraction(count, len(images))
     if not parts:
         raise InputError("a mixture needs a structure with a positive weight and a prior strictly between 0 and 1.")
     total = sum(parts.values())
@@ -80,11 +87,7 @@ def rational_mixture(
 
 
 def structure_entry(
-    prior: float,
-    reports: ArrayLike,
-    *,
-    resolution: int | None = None,
-    prior_range: Sequence[float] = (0.0, 1.0),
+    prior: float, reports: ArrayLike, *, resolution: int | None = None, prior_range: Sequence[float] = (0.0, 1.0)
 ) -> dict[str, Any]:
     """One structure that a search found, as the only entry of a mixture: the witness of a lower bound for one aggregator.
 
@@ -112,11 +115,9 @@ def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> lis
     if agents < 2 or not least < Fraction(1, 2):
         return None
     mu = max(least, _best_prior(agents))
-    zero, half, one = Fraction(0), Fraction(1, 2), Fraction(1)
-    return [
-        _entry(Structure(half, mu, ((zero, half),) * agents)),
-        _entry(Structure(half, 1 - mu, ((half, one),) * agents)),
-    ]
+    half = Fraction(1, 2)
+    structures = ((mu, (Fraction(0), half)), (1 - mu, (half, Fraction(1))))
+    return [_entry(Structure(half, prior, (reports,) * agents)) for prior, reports in structures]
 
 
 def value_bound(
@@ -191,22 +192,6 @@ def _best_prior(agents: int) -> Fraction:
         a, b = right - ratio * (right - left), left + ratio * (right - left)
         left, right = (left, b) if bound(a) > bound(b) else (a, right)
     return Fraction((left + right) / 2).limit_denominator(10**8)
-
-
-def _arrays(weights: ArrayLike, priors: ArrayLike, reports: ArrayLike) -> tuple[Any, Any, Any]:
-    w = checks.real_array("weights", weights)
-    mu, x = checks.unit_array("priors", priors), checks.unit_array("reports", reports)
-    if w.ndim != 1 or mu.shape != w.shape or x.ndim != 3 or len(x) != len(w) or x.shape[2] != 2:
-        raise InputError(
-            "a mixture needs weights (m,), priors (m,) and reports (m, agents, 2); "
-            f"the shapes are {w.shape}, {mu.shape} and {x.shape}."
-        )
-    return w, mu, x
-
-
-def _rounded(prior: float, pairs: list[list[float]], resolution: int | None) -> tuple[Fraction, Pairs]:
-    reports = tuple((_report(low, resolution), _report(high, resolution)) for low, high in pairs)
-    return _fraction(prior), reports
 
 
 def _report(x: float, resolution: int | None) -> Fraction:

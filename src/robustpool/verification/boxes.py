@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .intervals import up
+from .intervals import Floats, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from .intervals import Floats
     from .reading import Budget
 
 AT_ONCE = 4096  # boxes, so that the arrays stay in the cache
@@ -79,26 +78,32 @@ def bending(bend: Floats, ends: Floats, scale: float) -> Floats:
     return up(up(width * width) * np.maximum(np.where(np.isnan(bend), np.inf, bend), 0.0)) / 8
 
 
-def next_batch(waiting: list[Boxes]) -> Boxes:
-    """The last boxes that wait, `AT_ONCE` at most; what is left of them goes on waiting."""
-    boxes = waiting.pop()
-    if len(boxes) > AT_ONCE:
-        waiting.append(boxes.pick(slice(AT_ONCE, None)))
-    return boxes.pick(slice(0, AT_ONCE))
+def batches(
+    measure: Callable[[Boxes], Measured], start: Iterator[Boxes], budget: Budget
+) -> Iterator[tuple[Boxes, Measured, list[Boxes]]]:
+    """All boxes, `AT_ONCE` at most, with what is measured on them, and the list of those that wait.
+
+    Who takes them halves the boxes where the function is not settled, and adds the halves to the list.
+    """
+    for first in start:
+        waiting = [first]
+        while waiting:
+            boxes = waiting.pop()
+            if len(boxes) > AT_ONCE:
+                waiting.append(boxes.pick(slice(AT_ONCE, None)))
+                boxes = boxes.pick(slice(0, AT_ONCE))
+            budget.spend(STEPS + STEPS_A_BOX * len(boxes))
+            with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
+                measured = measure(boxes)
+            yield boxes, measured, waiting
 
 
 def all_at_most(measure: Callable[[Boxes], Measured], start: Iterator[Boxes], bound: float, budget: Budget) -> bool:
     """Whether a function is at most ``bound`` on boxes: True only if it is, False once a corner may exceed it."""
-    for first in start:
-        waiting = [first]
-        while waiting:
-            boxes = next_batch(waiting)
-            budget.spend(STEPS + STEPS_A_BOX * len(boxes))
-            with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
-                corner, most, bends = measure(boxes)
-            if not (corner <= bound).all():
-                return False
-            unsettled = ~(most <= bound)
-            if unsettled.any():
-                waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
+    for boxes, (corner, most, bends), waiting in batches(measure, start, budget):
+        if not (corner <= bound).all():
+            return False
+        unsettled = ~(most <= bound)
+        if unsettled.any():
+            waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
     return True

@@ -1,36 +1,43 @@
-"""An upper bound for two agents from a certificate: tails at both ends, intervals of priors with slopes between them."""
+"""An upper bound for two agents from a certificate: tails at both ends, intervals of priors with slopes between them.
+
+A tail, the priors next to 0 or 1, needs no slopes.
+A = p (1-f)^2 + q f^2 - XY/d <= p + q f^2, where p = x_1 x_2/mu has the mean mu. If
+
+    (1-x_1)(1-x_2) f^2 <= C_0 + C_2 (x_1 + x_2) + C_1 x_1 x_2        for all x_1, x_2,
+
+with C_0, C_1, C_2 >= 0, then the regret at the prior mu is at most mu + (C_0 + 2 C_2 mu + C_1 mu^2)/(1-mu), which grows with mu:
+so what it is at the largest prior of the tail holds for all. Priors next to 1 are those next to 0 in the mirror, where
+reports are 1 - x and forecasts 1 - f.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dual import Slopes, proved
-from .reading import LATER, Refused, double, read, word
-from .tails import constants_hold, tail_bound
+from .boxes import Boxes, Measured, all_at_most, pairs
+from .dual import Forecast, Loss, Reports, Seen, Slopes, measured, proved
+from .intervals import Floats, Interval, up
+from .reading import LATER, Budget, Refused, double, read, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from .forecasts import Aggregator
-    from .reading import Budget
 
-    Ends = tuple[float, float]
-    Ranges = tuple[Ends, Ends]
+Ends = tuple[float, float]
+Ranges = tuple[Ends, Ends]
 
 STEPS_OF_SLOPES = 250  # of the budget, to read them; 116 to 247 microseconds were measured
 
 TAIL = {"prior": double, "constants": [double]}
 ENTRY = {"knots": [double], "slopes": LATER}
 SPLIT = {"end": word("low", "high"), "at": double, "parts": [LATER]}
-WITNESS = {
-    "kind": word("dual"),
-    "tails": {"low?": TAIL, "high?": TAIL},
-    "intervals": [LATER],
-}
+WITNESS = {"kind": word("dual"), "tails": {"low?": TAIL, "high?": TAIL}, "intervals": [LATER]}
 
 
 def check_upper(
@@ -46,9 +53,10 @@ def check_upper(
     ``watch`` is told which share of the intervals is done.
     """
     data = read(witness, WITNESS, "upper.witness")
-    intervals: list[list[Slopes]] = []
-    for i, entry in enumerate(data["intervals"]):
-        intervals.append(list(_interval(entry, aggregator, f"upper.witness.intervals[{i}]", budget)))
+    intervals = [
+        list(_interval(entry, aggregator, f"upper.witness.intervals[{i}]", budget))
+        for i, entry in enumerate(data["intervals"])
+    ]
     _check_cover(data["tails"], [leaves[0].priors for leaves in intervals], aggregator, prior_range)
     for end, tail in data["tails"].items():
         _check_tail(end, tail, aggregator, bound, budget)
@@ -160,3 +168,42 @@ def _check_tail(end: str, tail: dict[str, Any], about: Aggregator, bound: float,
     for piece in about.pieces:
         if not constants_hold(piece, constants, budget, mirrored=end == "high"):
             raise Refused(f"the constants of the tail at the {end} end do not hold for all reports.")
+
+
+def tail_bound(prior: float, constants: Sequence[float]) -> Fraction:
+    """mu + (C_0 + 2 C_2 mu + C_1 mu^2)/(1-mu), exactly."""
+    mu, (c0, c2, c1) = Fraction(prior), (Fraction(c) for c in constants)
+    return mu + (c0 + 2 * c2 * mu + c1 * mu * mu) / (1 - mu)
+
+
+def constants_hold(forecast: Forecast, constants: Sequence[float], budget: Budget, *, mirrored: bool) -> bool:
+    """Whether the inequality of the constants (C_0, C_2, C_1) is proved for all reports."""
+    c0, *growth = constants
+    measure = partial(needed, forecast, growth, mirrored=mirrored)
+    return all_at_most(measure, cells(forecast), c0, budget)
+
+
+def cells(forecast: Forecast) -> Iterator[Boxes]:
+    """The boxes to begin with: all pairs of cells of the table."""
+    knots = np.arange(forecast.resolution + 1.0)
+    for k1, k2 in pairs(forecast.resolution, symmetric=False):
+        yield Boxes.between(knots, k1, k2, (0.0, 0.0))
+
+
+def needed(forecast: Forecast, growth: Sequence[float], boxes: Boxes, *, mirrored: bool) -> Measured:
+    """The C_0 that is needed on boxes: (1-x_1)(1-x_2) f^2, or in the mirror x_1 x_2 (1-f)^2, less C_2 (x_1 + x_2) + C_1 x_1 x_2.
+
+    The first is a `Loss` with u = 0 and v = 1, or u = 1 and v = 0. The second is bilinear and does not bend.
+    """
+    seen = Seen.on(forecast, boxes, np.stack((boxes.k1, boxes.k2), axis=1))
+    u, v = Interval(float(mirrored)), Interval(float(not mirrored))
+    c2, c1 = (Interval(c) for c in growth)
+
+    def excess(one: Reports, two: Reports, loss: Loss) -> Floats:
+        x1, x2 = (one.rest, two.rest) if mirrored else (one.x, two.x)
+        return up(loss.most() - (c2 * (x1 + x2) + c1 * (x1 * x2)).lo)
+
+    (one, two), inside = seen.over, Loss.of(*seen.over, u, v, seen.given.f)
+    corner = excess(*seen.at, Loss.of(*seen.at, u, v, seen.corners))
+    bends = (inside.bend(two, seen.given, 0), inside.bend(one, seen.given, 1), np.zeros(len(boxes)))
+    return measured(forecast, boxes, corner, excess(one, two, inside), bends)

@@ -25,21 +25,20 @@ Reports are measured in cells, y = N x, so that the knots of a table are whole n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .boxes import Boxes, Measured, all_at_most, bending, pairs
-from .intervals import Interval, down, up
+from .intervals import Floats, Interval, down, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from .intervals import Floats
     from .reading import Budget
 
 ONE = Interval(1.0)
@@ -52,8 +51,7 @@ class Bends(NamedTuple):
     no: Floats  # Y f^2
 
 
-@dataclass(frozen=True)
-class Enclosure:
+class Enclosure(NamedTuple):
     """f and its derivatives in x_1 and x_2, on boxes."""
 
     f: Interval
@@ -68,7 +66,8 @@ class Forecast(Protocol):
     resolution: int
 
     def holds(self, y1: Interval, y2: Interval) -> NDArray[np.bool_]:
-        """Whether the piece is in force anywhere on boxes, or at points."""
+        """Whether the piece is in force anywhere on boxes, or at points: everywhere, unless it is one of several."""
+        return np.ones(np.broadcast(y1.lo, y2.lo).shape, dtype=bool)
 
     def at(self, y1: Floats, y2: Floats, cell: NDArray[np.int64]) -> Interval:
         """f at points, by the formula of a cell."""
@@ -179,17 +178,15 @@ class Reports:
     @classmethod
     def of(cls, y: Interval, n: int) -> Reports:
         """From reports in cells."""
-        return cls(
-            (y / Interval(float(n))).within(0.0, 1.0), ((Interval(float(n)) - y) / Interval(float(n))).within(0.0, 1.0)
-        )
+        cells = Interval(float(n))
+        return cls((y / cells).within(0.0, 1.0), ((cells - y) / cells).within(0.0, 1.0))
 
     def __getitem__(self, key: Any) -> Reports:
         """Entries, or new axes."""
         return Reports(self.x[key], self.rest[key])
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """An aggregator on boxes: the reports and its forecasts at the corners, and in between."""
 
     at: tuple[Reports, Reports]  # (boxes, 2, 1) and (boxes, 1, 2)
@@ -205,12 +202,11 @@ class Seen:
         corners = forecast.at(*points, cell).within(0.0, 1.0)
         given = forecast.over(y1, y2, cell, corners)
         one, two = (Reports.of(Interval(y), n) for y in points)
-        inside = replace(given, f=given.f.within(0.0, 1.0))
+        inside = given._replace(f=given.f.within(0.0, 1.0))
         return cls((one, two), corners, (Reports.of(y1, n), Reports.of(y2, n)), inside)
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(NamedTuple):
     """u X (1-f)^2 + v Y f^2 on boxes or at points, with what it is made of."""
 
     yes: Interval  # u X
@@ -246,8 +242,7 @@ class Loss:
         return up(bend + (given.second[agent].scaled(2.0) * (self.yes * self.wrong - self.no * self.f)).hi)
 
 
-@dataclass(frozen=True)
-class Density:
+class Density(NamedTuple):
     """A = p (1-f)^2 + q f^2 - XY/d on boxes or at points, with what it is made of."""
 
     loss: Loss  # p (1-f)^2 + q f^2

@@ -9,13 +9,11 @@ omniscient aggregator, who sees the signals: additive L - O, absolute L, ratio L
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .mixtures import check_at_most, check_weights, exact_sum, halved, risk, scaled, spend_on, text_key, vector_sum
+from .mixtures import check_at_most, check_weights, divergence, exact_sum, grouped, risk, scaled, text_key, vector_sum
 from .reading import LATER, MOST_AGENTS, Budget, Refused, double, label, rational, read, word
 
 if TYPE_CHECKING:
@@ -50,16 +48,14 @@ PARADIGMS = ("additive", "absolute", "ratio")
 STEPS_OF_A_NUMBER = 5  # of the budget, to write it in a key
 
 
-@dataclass(frozen=True)
-class Structure:
+class Structure(NamedTuple):
     """The points (x, Pr[s, .]) of a structure, and the omniscient aggregator's loss."""
 
     points: list[tuple[str, Vector]]  # the reports by their key
     omniscient: Fraction
 
 
-@dataclass(frozen=True)
-class Game:
+class Game(NamedTuple):
     """What a certificate on a finite family says, read and checked."""
 
     structures: list[Structure]
@@ -74,9 +70,8 @@ class Game:
 def check_finite(certificate: Mapping[str, Any], budget: Budget) -> None:
     """Prove every bound of a certificate on a finite family, or refuse."""
     game = read_game(certificate, budget)
-    claims = read(
-        {name: certificate[name] for name in ("upper", "lower", "value") if name in certificate}, CLAIMS, "it"
-    )
+    bounds = {name: certificate[name] for name in ("upper", "lower", "value") if name in certificate}
+    claims = read(bounds, CLAIMS, "it")
     if not claims:
         raise Refused("the certificate claims nothing: it has none of upper, lower and value.")
     if "upper" in claims:
@@ -102,16 +97,8 @@ def payoff(game: Game, number: int) -> Fraction:
     >>> payoff(game, 0)
     Fraction(2, 1)
     """
-    structure, terms = game.structures[number], []
-    for reports, mass in structure.points:
-        total = exact_sum(mass, game.budget)
-        spend_on(total, total, game.budget)
-        forecast = game.table[reports]
-        for y in forecast:
-            spend_on(total, y, game.budget)
-        off = [(total * y - m) ** 2 for y, m in zip(forecast, mass, strict=True)]
-        terms.append(halved(mass) * exact_sum(off, game.budget) / total)
-    excess = exact_sum(terms, game.budget)
+    structure, budget = game.structures[number], game.budget
+    excess = exact_sum([divergence(game.table[reports], mass, budget) for reports, mass in structure.points], budget)
     if game.paradigm == "additive":
         return excess
     if game.paradigm == "absolute":
@@ -136,8 +123,7 @@ def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
     M(x, omega) = sum over structures and signal profiles that show x of w_theta Pr_theta[s, omega], where w_theta is
     divided by O_theta for the ratio; for the additive paradigm the sum of w_theta O_theta is taken off.
     """
-    together: dict[str, list[Vector]] = defaultdict(list)
-    known = []
+    shown_masses, known = [], []
     for number, weight in weights.items():
         structure = game.structures[number]
         if game.paradigm == "additive":
@@ -145,9 +131,8 @@ def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
         if game.paradigm == "ratio" and not structure.omniscient:
             raise Refused(f"structure {number} has no omniscient loss, so that a ratio to it bounds nothing.")
         scale = weight / structure.omniscient if game.paradigm == "ratio" else weight
-        for reports, mass in structure.points:
-            together[reports].append(scaled(scale, mass, game.budget))
-    risks = [risk(vector_sum(parts, game.budget), game.budget) for parts in together.values()]
+        shown_masses += [(reports, scaled(scale, mass, game.budget)) for reports, mass in structure.points]
+    risks = [risk(vector_sum(parts, game.budget), game.budget) for parts in grouped(shown_masses).values()]
     return exact_sum([*risks, *known], game.budget)
 
 
@@ -156,10 +141,7 @@ def value_bound(game: Game, weights: dict[int, Fraction]) -> Fraction:
 
 def reported(mass: dict[Signals, Vector], how: str, budget: Budget) -> dict[tuple[int, int], Vector]:
     """x_i(s_i) for each agent i and signal s_i that can occur, given Pr[s, .] of the signal profiles."""
-    by_signal: dict[tuple[int, int], list[Vector]] = defaultdict(list)
-    for signals, vector in mass.items():
-        for key in enumerate(signals):
-            by_signal[key].append(vector)
+    by_signal = grouped((key, vector) for signals, vector in mass.items() for key in enumerate(signals))
     masses = {key: vector_sum(parts, budget) for key, parts in by_signal.items()}
     chance = {key: exact_sum(vector, budget) for key, vector in masses.items()}
     if how == "decision":
@@ -167,12 +149,12 @@ def reported(mass: dict[Signals, Vector], how: str, budget: Budget) -> dict[tupl
     own = {key: shown(scaled(1 / chance[key], vector, budget)) for key, vector in masses.items()}
     if how == "posterior":
         return own
-    pairs: dict[tuple[int, int, int], list[Vector]] = defaultdict(list)  # Pr[s] x_j, by (i, s_i, j)
-    for signals, vector in mass.items():
-        total = exact_sum(vector, budget)
-        for (agent, signal), (other, heard) in product(enumerate(signals), repeat=2):
-            if agent != other:
-                pairs[agent, signal, other].append(scaled(total, own[other, heard], budget))
+    totals = {signals: exact_sum(vector, budget) for signals, vector in mass.items()}
+    pairs = grouped(  # Pr[s] x_j, by (i, s_i, j)
+        ((agent, signal, other), scaled(total, own[other, heard], budget))
+        for signals, total in totals.items()
+        for (agent, signal), (other, heard) in permutations(enumerate(signals), 2)
+    )
     expects: dict[tuple[int, int], list[Fraction]] = {key: [] for key in own}
     for (agent, signal, _), parts in sorted(pairs.items()):
         expects[agent, signal] += scaled(1 / chance[agent, signal], vector_sum(parts, budget), budget)

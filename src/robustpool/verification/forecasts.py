@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .dual import Enclosure, Forecast
 from .functions_of_the_mean import MEAN_SCHEMAS, read_mean_forecast
-from .intervals import TINY, Interval, down, up
-from .reading import Refused, by_kind, double, exactly, rational, word
+from .intervals import TINY, Floats, Interval, down, up
+from .reading import Budget, Refused, by_kind, double, exactly, rational, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from flint import arb
     from numpy.typing import NDArray
 
-    from .intervals import Floats
     from .mixtures import Profile
-    from .reading import Budget
 
 ONE = Interval(1.0)
 SIDES = {"everywhere": "everywhere", "below": "where x_1 + x_2 <= 1", "above": "where x_1 + x_2 > 1"}
@@ -35,17 +31,13 @@ PIECE = {"kappa": rational, "delta": rational, "side": word(*SIDES)}
 PRIOR_ESTIMATE = {"kind": word("prior-estimate"), "pieces": [PIECE]}
 
 
-class Grid:
+class Grid(Forecast):
     """A table on the reports k/N, bilinear in between."""
 
     def __init__(self, values: Floats) -> None:
         """Take the table (N + 1, N + 1)."""
         self.values = values
         self.resolution = len(values) - 1
-
-    def holds(self, y1: Interval, y2: Interval) -> NDArray[np.bool_]:
-        """Everywhere."""
-        return np.ones(np.broadcast(y1.lo, y2.lo).shape, dtype=bool)
 
     def _corner(self, cell: NDArray[np.int64], i: int, j: int) -> Interval:
         return Interval(self.values[cell[:, 0] + i, cell[:, 1] + j])
@@ -65,16 +57,15 @@ class Grid:
         t, u = (Interval(z.lo - k, z.hi - k) for z, k in ((y1, cell[:, 0]), (y2, cell[:, 1])))
         f = [[self._corner(cell, i, j) for j in (0, 1)] for i in (0, 1)]
         first = []
-        for along, rise in (
-            (u, ((f[0][0], f[1][0]), (f[0][1], f[1][1]))),
-            (t, ((f[0][0], f[0][1]), (f[1][0], f[1][1]))),
+        for along, (low, high) in (
+            (u, (f[1][0] - f[0][0], f[1][1] - f[0][1])),
+            (t, (f[0][1] - f[0][0], f[1][1] - f[1][0])),
         ):
-            low, high = rise[0][1] - rise[0][0], rise[1][1] - rise[1][0]
             first.append((low + along * (high - low)).scaled(n))
         return Enclosure(corners.hull(), (first[0], first[1]), None)
 
 
-class PriorEstimate:
+class PriorEstimate(Forecast):
     """f = sigma(logit x_1 + logit x_2 - logit m) with the prior estimated as m = kappa (x_1 + x_2) + delta.
 
     f = X (1-m)/D with D = X (1-m) + Y m; kappa, delta and 1 - 2 kappa - delta are not negative. At (0, 0) it is 0 and at
@@ -138,8 +129,7 @@ class PriorEstimate:
         return Enclosure(f, (first[0], first[1]), (second[0], second[1]))
 
 
-@dataclass(frozen=True)
-class Aggregator:
+class Aggregator(NamedTuple):
     """An aggregator of two reports: its formula, its smooth pieces, its exact forecasts, and its exact symmetries."""
 
     formula: str  # as a claim states it

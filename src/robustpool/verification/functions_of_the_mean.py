@@ -14,7 +14,7 @@ computed by Arb, once for each double, and rounded outward. docs/derivations/fun
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -24,14 +24,13 @@ import numpy as np
 from flint import arb, arb_poly
 
 from .balls import PRECISION, ball, precision
-from .dual import Bends, Enclosure
-from .intervals import Interval, down, up
+from .dual import Bends, Enclosure, Forecast
+from .intervals import Floats, Interval, down, up
 from .reading import Budget, Refused, Schema, exactly, quoted, rational, word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .intervals import Floats
 
 ONE = Interval(1.0)
 LEAST, MOST = Fraction(1, 20), Fraction(200)  # of the exponent a: beyond, f is next to a jump, at the ends or at 1/2
@@ -39,20 +38,10 @@ MOST_POINTS = 2**14  # that are remembered, which takes ten megabytes
 STEPS_OF_A_POINT = 60  # of the budget; 26 to 67 microseconds were measured, the most for beta-pool with a = 200
 
 
-class OneForAll:
-    """One formula for all reports, which treats both agents alike."""
-
-    resolution, exchangeable = 1, True
-
-    def holds(self, y1: Interval, y2: Interval) -> NDArray[np.bool_]:
-        """Everywhere."""
-        return np.ones(np.broadcast(y1.lo, y2.lo).shape, dtype=bool)
-
-
-class OfMean(OneForAll, ABC):
+class OfMean(Forecast):
     """f = h(p) with p = (x_1 + x_2)/2, where h grows and h(1 - p) = 1 - h(p)."""
 
-    mirrored = True
+    resolution, exchangeable, mirrored = 1, True, True
     rule: str
 
     def __init__(self, a: Fraction, text: str, budget: Budget | None = None) -> None:
@@ -172,9 +161,10 @@ def series(a: arb) -> arb_poly:
         n += 1
 
 
-class GeometricMean(OneForAll):
+class GeometricMean(Forecast):
     """f = sqrt(x_1 x_2)."""
 
+    resolution, exchangeable = 1, True
     mirrored = False
     formula = "f = sqrt(x_1 x_2) with x_1 and x_2 the two reports"
 

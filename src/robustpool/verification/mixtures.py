@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flint import arb
 
@@ -21,8 +22,9 @@ from .balls import ball, precision
 from .reading import Budget, Refused, rational, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+Key = TypeVar("Key")
 Profile = tuple[Fraction, ...]
 Vector = tuple[Fraction, ...]
 """Pr[x, omega], for each state."""
@@ -63,10 +65,11 @@ def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
     >>> value_bound([first, second], Budget())   # prior 1/5: Pr[h] = 1/4, posterior 4/5; at prior 4/5 it is 1/5
     Fraction(9, 400)
     """
-    together: dict[str, list[Vector]] = defaultdict(list)
-    for structure in mixture:
-        for profile, mass in masses(structure, budget):
-            together[text_key(profile)].append(scaled(structure.weight, mass, budget))
+    together = grouped(
+        (text_key(profile), scaled(structure.weight, mass, budget))
+        for structure in mixture
+        for profile, mass in masses(structure, budget)
+    )
     terms = []
     for parts in together.values():
         if len(parts) > 1:
@@ -89,12 +92,11 @@ def expected_regret(
     with precision():
         rounded = arb(0)
         for structure in mixture:
-            for profile, (m0, m1) in masses(structure, budget):
+            for profile, mass in masses(structure, budget):
                 spend_on_forecast(profile, budget)
                 f = forecast(profile)
-                total = exact_sum((m0, m1), budget)
-                spend_on(total, total, budget)
-                g, weight = m1 / total, structure.weight * total
+                total = chance_of(mass, budget)
+                g, weight = mass[1] / total, structure.weight * total
                 if isinstance(f, Fraction):
                     spend_on(f, g, budget)
                     gap = f - g
@@ -110,37 +112,38 @@ def expected_regret(
 # --- what is computed -------------------------------------------------------------------------------------------------
 
 
-def masses(structure: Structure, budget: Budget) -> Iterator[tuple[Profile, tuple[Fraction, Fraction]]]:
-    """Pr[x, omega] of the profiles x that can occur, one by one.
+def masses(structure: Structure, budget: Budget) -> list[tuple[Profile, Vector]]:
+    """Pr[x, omega] of the profiles x that can occur.
 
     >>> half = Fraction(1, 2)
     >>> dict(masses(Structure(Fraction(1), half, ((half, half), (Fraction(0), Fraction(1)))), Budget()))[half, Fraction(0)]
     (Fraction(1, 2), Fraction(0, 1))
     """
     mu = structure.prior
-    given = []  # for each agent the chances of each report in both states
+    points: list[tuple[Profile, Vector]] = [((), (1 - mu, mu))]
     for low, high in structure.reports:
         for x in (low, high):
             spend_on(x, mu, budget, times=6)
-        if low == high:  # = mu: this agent learns nothing, and her one report is as likely in both states
-            given.append([(mu, Fraction(1), Fraction(1))])
-        else:
+        given = [(mu, Fraction(1), Fraction(1))]  # each report with its chances in both states
+        if low < high:  # else both are mu: this agent learns nothing, and her one report is as likely in both states
             chances = ((low, (high - mu) / (high - low)), (high, (mu - low) / (high - low)))
-            given.append([(x, q * (1 - x) / (1 - mu), q * x / mu) for x, q in chances])
-
-    def extended(profile: Profile, m0: Fraction, m1: Fraction) -> Iterator[tuple[Profile, tuple[Fraction, Fraction]]]:
-        if len(profile) == len(given):
-            budget.spend(3 * len(profile))  # it is handed on from agent to agent, and looked up
-            yield profile, (m0, m1)
-            return
-        for x, p0, p1 in given[len(profile)]:
+            given = [(x, q * (1 - x) / (1 - mu), q * x / mu) for x, q in chances]
+        longer = []
+        for (profile, (m0, m1)), (x, p0, p1) in product(points, given):
             spend_on(m0, p0, budget)
             spend_on(m1, p1, budget)
-            n0, n1 = m0 * p0, m1 * p1
-            if n0 or n1:  # neither is negative
-                yield from extended((*profile, x), n0, n1)
+            longer.append(((*profile, x), (m0 * p0, m1 * p1)))
+        points = [(profile, mass) for profile, mass in longer if any(mass)]
+    budget.spend(3 * len(structure.reports) * len(points))  # each is handed on from agent to agent, and looked up
+    return points
 
-    return extended((), 1 - mu, mu)
+
+def grouped(pairs: Iterable[tuple[Key, Vector]]) -> dict[Key, list[Vector]]:
+    """The vectors that have the same key."""
+    groups: dict[Key, list[Vector]] = defaultdict(list)
+    for key, vector in pairs:
+        groups[key].append(vector)
+    return groups
 
 
 def text_key(numbers: Sequence[Fraction]) -> str:
@@ -160,9 +163,22 @@ def risk(mass: Vector, budget: Budget) -> Fraction:
     >>> risk((Fraction(1, 4), Fraction(3, 4)), Budget())
     Fraction(3, 16)
     """
+    total = chance_of(mass, budget)
+    return halved(mass) * (total - exact_sum([m * m for m in mass], budget) / total)
+
+
+def divergence(forecast: Vector, mass: Vector, budget: Budget) -> Fraction:
+    """p h |y - m/p|^2, p the sum of m: by how much the loss of the forecast y is above `risk`."""
+    total = chance_of(mass, budget)
+    off = [(y - m) ** 2 for y, m in zip(scaled(total, forecast, budget), mass, strict=True)]
+    return halved(mass) * exact_sum(off, budget) / total
+
+
+def chance_of(mass: Vector, budget: Budget) -> Fraction:
+    """Pr[x], the sum over the states, by which something is then divided."""
     total = exact_sum(mass, budget)
     spend_on(total, total, budget)
-    return halved(mass) * (total - exact_sum([m * m for m in mass], budget) / total)
+    return total
 
 
 def halved(mass: Sequence[Fraction]) -> Fraction:

@@ -74,10 +74,8 @@ def by_kind(**schemas: Schema) -> Callable[[Any, str], Any]:
     """A schema for an object whose field ``kind`` says which of several it is."""
 
     def one_of_them(value: Any, where: str) -> Any:
-        kind = value.get("kind") if isinstance(value, Mapping) else None
         named = {name.replace("_", "-"): schema for name, schema in schemas.items()}
-        if not isinstance(kind, str) or kind not in named:
-            raise Refused(f"{where}.kind must be {' or '.join(map(repr, named))}; it is {quoted(kind)}.")
+        kind = word(*named)(value.get("kind") if isinstance(value, Mapping) else None, f"{where}.kind")
         return read(value, named[kind], where)
 
     return one_of_them
