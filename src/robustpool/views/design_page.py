@@ -170,7 +170,7 @@ def _forecasts(design: Design) -> Section:
         pictures = {1: (), 2: (_heatmap,)}.get(aggregator.agents, (_slices,))
         parts = tuple(draw(design, aggregator) for draw in pictures)
         parts += () if aggregator.agents == 2 else (_grid_table(design, aggregator),)
-    return Section("What it says", _say("forecasts", design), parts)
+    return Section("What it says", _say("forecasts", design, finite=isinstance(family, FiniteRecord)), parts)
 
 
 def _heatmap(design: Design, aggregator: GridAggregator) -> Picture:
