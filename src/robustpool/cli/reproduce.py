@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
+from .command import command
+from .output import Answer
 from .progress import share_bar
-from .render import JsonFlag, show
 
 
+@command
 def reproduce(
     what: Annotated[str, Argument(help="table1, figures or all.")] = "all",
     out: Annotated[str, Option("--out", "-o", help="The folder to write to.")] = "reproduction",
     quick: Annotated[
         bool, Option("--quick", help="Fewer rounds of Algorithm 1 and coarser grids: some minutes.")
     ] = False,
-    as_json: JsonFlag = False,
-) -> None:
+) -> Answer:
     """Recompute the paper's Table 1 and its figures, prove the bounds, and write a report.
 
     In the folder: report.html, which needs nothing else; table1.csv; figures/ as PNG and PDF, each with the numbers that it is
@@ -37,6 +37,4 @@ def reproduce(
 
     with share_bar(patience=0.0) as tell:
         result = run(what, out, settings=QUICK if quick else FULL, tell=tell)
-    show(as_data(result) | {"output": out}, as_lines(result), as_json=as_json)
-    if not result.finished:
-        raise typer.Exit(1)
+    return Answer(as_data(result) | {"output": out}, as_lines(result), result.finished)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .render import JsonFlag, show
+from .command import command
+from .output import Answer
 
 
-def rules(as_json: JsonFlag = False) -> None:
+@command
+def rules() -> Answer:
     """List the rules: name, parameters, formula, source, worst-case regret and whether that is proved.
 
     \b
@@ -14,4 +16,4 @@ def rules(as_json: JsonFlag = False) -> None:
     """
     from ..views import results
 
-    show(*results.rules(), as_json=as_json)
+    return Answer(*results.rules())

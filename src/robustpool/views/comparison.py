@@ -40,7 +40,7 @@ def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison
     for name, value in reading.items():
         if isinstance(value, dict):
             options += [f"--{name} {shlex.quote(f'{role}={own}')}" for role, own in value.items()]
-        elif value not in (False, "auto"):
+        elif value not in (False, None, "auto", "."):  # the defaults
             options.append(f"--{name}" if value is True else f"--{name} {shlex.quote(value)}")
     named = " ".join(["robustpool aggregate", shlex.quote(file), *options])
     return replace(comparison, advice=tuple(sentence.replace(COMMAND, named) for sentence in comparison.advice))
