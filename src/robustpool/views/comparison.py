@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.advice import COMMAND
 from ..evaluation.records import Decomposition, Interval
-from ..wording import estimate
 from . import comparison_words as words
 from .terminal import table, wrapped
 
@@ -90,8 +89,7 @@ def as_lines(comparison: Comparison, width: int) -> list[str]:
     """What to do, the scores, and the reasons; at most ``width`` wide but for long names, which stay in one piece."""
     to_do, why = words.in_parts(comparison.advice)
     lines = [
-        *with_commands(to_do),
-        *([""] if to_do else []),
+        *(line for sentence in to_do for line in [*with_commands(sentence), ""]),
         words.say("basis", comparison),
         words.say("how_scored", comparison),
         "",
@@ -102,7 +100,7 @@ def as_lines(comparison: Comparison, width: int) -> list[str]:
         short = _shortened(comparison.recalibrated, comparison.reference)
         lines += ["", f"After recalibration ({words.say('recalibrated_how', comparison)}):"]
         lines += _table(short, comparison.reference, width)
-    return wrapped([*lines, *(["", why] if why else [])], width)
+    return wrapped([*lines, *(["", " ".join(why)] if why else [])], width)
 
 
 def with_commands(text: str) -> list[str]:
@@ -122,14 +120,9 @@ def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
 
 def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:
     """A line for each rule; short of width, fewer columns: the score's interval goes first, then that of the difference."""
-    columns = {
-        "   rule": [f" {'*' if rule.tied_with_best else ' '} {rule.name}" for rule in rules],
-        "Brier": [estimate(rule.brier.value) for rule in rules],
-        "95 % interval": [words.span(rule.brier) for rule in rules],
-        f"minus {reference}": [words.signed(rule.difference.value) for rule in rules],
-        "95 % interval ": [words.difference_span(rule) for rule in rules],
-        f"against {reference}": [rule.verdict.value for rule in rules],
-    }
+    heads = ("   rule", "Brier", "95 % interval", f"minus {reference}", "95 % interval ", f"against {reference}")
+    rows = [(f" {'*' if rule.tied_with_best else ' '} {rule.name}", *words.scores(rule)) for rule in rules]
+    columns = dict(zip(heads, zip(*rows, strict=True), strict=True))
     for dropped in (None, "95 % interval", "95 % interval ", f"minus {reference}"):
         columns.pop(dropped or "", None)
         right = [place for place, head in enumerate(columns) if head in ("Brier", f"minus {reference}")]

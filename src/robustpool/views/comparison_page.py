@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..evaluation.advice import TO_DO
 from ..evaluation.diagnosis_words import one_answer_says
 from ..wording import estimate, percent
 from . import comparison_pictures as pictures
-from .comparison_words import NOTHING, difference_span, not_scored, of_base_rate, say, signed, span
+from .comparison_words import NOTHING, in_parts, not_scored, of_base_rate, say, scores, span
 from .page import Page, Section, Table, write_page
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ def comparison_page(
 
 def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
     """The advice: first what to do, then the reasons in paragraphs that are not too long."""
-    to_do = [sentence for sentence in advice[:1] if sentence.startswith(TO_DO)]
-    why = advice[len(to_do) :]
+    to_do, why = in_parts(advice)
     return "\n\n".join([*to_do, *(" ".join(why[k : k + at_once]) for k in range(0, len(why), at_once))])
 
 
@@ -79,15 +77,7 @@ def _scores(comparison: Comparison) -> Section:
 
 def _score_table(title: str, rules: Iterable[RuleScore], comparison: Comparison) -> Table:
     rows = tuple(
-        (
-            f"{rule.name} *" if rule.tied_with_best else rule.name,
-            estimate(rule.brier.value),
-            _unbroken(span(rule.brier)),
-            signed(rule.difference.value, FINE),
-            _unbroken(difference_span(rule, FINE)),
-            _unbroken(rule.verdict.value),
-        )
-        for rule in rules
+        (f"{rule.name} *" if rule.tied_with_best else rule.name, *map(_unbroken, scores(rule, FINE))) for rule in rules
     )
     columns = ("rule", "Brier score", "95 % interval", f"minus that of {comparison.reference}", "95 % interval of that")
     return Table(title, (*columns, f"against {comparison.reference}"), rows, say("score_note", comparison))
@@ -130,7 +120,7 @@ def _unbroken(text: str) -> str:
 
 
 def _differences(comparison: Comparison) -> Section:
-    text = f"Compared with `{comparison.reference}`: {pictures.tally(comparison.rules)}."
+    text = f"Compared with `{comparison.reference}`: {say('tally', comparison)}"
     return Section(f"Which rules did better than {comparison.reference}", text, (pictures.differences(comparison),))
 
 

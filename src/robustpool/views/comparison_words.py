@@ -40,19 +40,23 @@ def span(interval: Interval | None, digits: int = DIGITS) -> str:
     return " to ".join(estimate(end if round(end, digits) else 0.0, digits) for end in interval[1:])
 
 
-def difference_span(rule: RuleScore, digits: int = DIGITS) -> str:
-    """The ends of the interval of the difference to the reference, which has none to itself."""
-    return NOTHING if rule.verdict is Verdict.REFERENCE else span(rule.difference, digits)
+def scores(rule: RuleScore, digits: int = DIGITS) -> tuple[str, ...]:
+    """Brier score and difference to that of the reference, each with its interval, and the verdict.
+
+    The difference has ``digits``; the reference has no interval of its difference to itself.
+    """
+    ends = NOTHING if rule.verdict is Verdict.REFERENCE else span(rule.difference, digits)
+    return estimate(rule.brier.value), span(rule.brier), signed(rule.difference.value, digits), ends, rule.verdict.value
 
 
-def in_parts(advice: tuple[str, ...]) -> tuple[str, str]:
-    """The advice in two paragraphs, of which the first may be empty: what to do, and why.
+def in_parts(advice: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The advice in two parts, of which the first may be empty: what to do, and why.
 
     >>> in_parts(("What to do: use the mean.", "It is so.", "Nothing is proved."))
-    ('What to do: use the mean.', 'It is so. Nothing is proved.')
+    (('What to do: use the mean.',), ('It is so.', 'Nothing is proved.'))
     """
     at = sum(sentence.startswith(TO_DO) for sentence in advice[:1])
-    return " ".join(advice[:at]), " ".join(advice[at:])
+    return advice[:at], advice[at:]
 
 
 def say(block: str, comparison: Comparison, **values: object) -> str:
