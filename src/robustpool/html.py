@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
-from markupsafe import escape as as_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -83,7 +82,7 @@ def escape(text: object) -> Html:
     &lt;script&gt;
     """
     whole = str(text)
-    return as_html(whole if len(whole) <= LONGEST else f"{whole[:LONGEST]} ...")
+    return Markup.escape(whole if len(whole) <= LONGEST else f"{whole[:LONGEST]} ...")
 
 
 def line(text: object) -> Html:

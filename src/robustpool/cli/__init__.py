@@ -11,15 +11,13 @@ RESUME = "; it goes on with --resume if a checkpoint stands beside the design"
 def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
     from ..errors import RobustpoolError, SolverError
-    from .pooling import quick_arguments
+    from .pooling import pooled, quick_arguments
 
     quick = quick_arguments(sys.argv[1:])
     try:
         if quick is None:
             _run_app()
         else:
-            from .pooling import pooled
-
             reports, rule, as_json = quick
             print(pooled(reports, rule, None).text(as_json=as_json))  # noqa: T201
     except KeyboardInterrupt:
@@ -63,5 +61,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _fail(sentence: str, status: int) -> NoReturn:
-    print(f"robustpool: {sentence}", file=sys.stderr)  # noqa: T201
+    from .output import say
+
+    say(sentence)
     sys.exit(status)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ from typer import Option
 
 from ..errors import InputError
 from ..wording import counted
-from .output import Answer
+from .output import Answer, say
 from .pooling import NUMERALS, say_clipping, warnings_on_standard_error
 from .progress import share_bar
 from .tables import TableOptions, tell
@@ -106,12 +105,11 @@ def pooled_file(file: str, rule: str, clip: float | None, options: FileOptions, 
     data = views.pooled_data(pooled, rule, output=options.out, rejects=options.rejects)
     if tell(pooled.rejected, pooled.tally, len(pooled.questions)):
         return Answer(data | {"output": None}, [], yes=False)
-    answers = int(pooled.answers.sum())
     if options.recalibrate is None:
-        say_clipping(rule, clip, pooled.clipped, answers, "answer")
+        say_clipping(rule, clip, pooled.clipped, data["answers"], "answer")
     elif pooled.clipped and clip is None:
-        clipped = brought(pooled.clipped, answers, "answer")  # certain answers have no log-odds
-        print(f"robustpool: {clipped} before the answers were recalibrated.", file=sys.stderr)  # noqa: T201
+        clipped = brought(pooled.clipped, data["answers"], "answer")  # certain answers have no log-odds
+        say(f"{clipped} before the answers were recalibrated.")
     if options.out is not None:
         pooled.write(options.out)
         return Answer(data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, bounds, compare, design, reproduce, rules, theory
+from . import aggregate, bounds, compare, design, theory
 
 app = typer.Typer(
     name="robustpool",
@@ -38,7 +38,7 @@ def _options(
 _LINES: dict[Callable[..., None], str] = {
     aggregate.aggregate: "Combine probabilities, or a table of them.",
     compare.compare: "Score the rules on forecasts with known outcomes.",
-    rules.rules: "List the rules.",
+    bounds.rules: "List the rules.",
     design.design: "Find the rule with the least worst-case regret.",
     bounds.worst_case: "Search for the worst case of a rule or design.",
     bounds.certify: "Prove bounds on the worst case of a rule or design.",
@@ -46,7 +46,7 @@ _LINES: dict[Callable[..., None], str] = {
     theory.plan: "Say which grid, rounds and work the theorems require.",
     theory.lipschitz_curve: "Say what smoothness costs.",
     theory.random_family: "Draw a finite family of structures.",
-    reproduce.reproduce: "Recompute the paper's table and figures.",
+    theory.reproduce: "Recompute the paper's table and figures.",
 }
 for _command, _line in _LINES.items():
     app.command(

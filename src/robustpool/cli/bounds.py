@@ -1,4 +1,4 @@
-"""``robustpool worst-case``, ``certify`` and ``verify``: what a rule or a design can lose, searched, proved and checked again."""
+"""``robustpool rules``, ``worst-case``, ``certify`` and ``verify``: what a rule can lose, on record, searched, proved and checked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from ..verification.reading import STEPS
 from .command import command
-from .output import Answer
+from .output import Answer, say
 from .progress import progress_bar, share_bar
 
 if TYPE_CHECKING:
@@ -25,6 +24,19 @@ PriorRange = Annotated[
     tuple[float, float] | None,
     Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
 ]
+
+
+@command
+def rules() -> Answer:
+    """List the rules: name, parameters, formula, source, worst-case regret and whether that is proved.
+
+    \b
+    Example:
+      robustpool rules --json
+    """
+    from ..views import results
+
+    return Answer(*results.rules())
 
 
 @command
@@ -49,7 +61,7 @@ def worst_case(
     from ..families.worst_case import worst_case as search
     from ..views import results
 
-    worst = search(rule, _independent_family(rule, agents, prior_range), loss=loss, rng=seed)
+    worst = search(rule, _independent(rule, agents, prior_range), loss=loss, rng=seed)
     return Answer(*results.worst_case(rule, worst))
 
 
@@ -100,7 +112,7 @@ def certify(
     if agents is not None or prior_range is not None:
         if family is not None:
             raise InputError("--family brings its own structures; leave out --agents and --prior-range.")
-        about = _independent_family(rule, agents, prior_range)
+        about = _independent(rule, agents, prior_range)
     began = time.perf_counter()
     last: Any = None
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
@@ -118,7 +130,7 @@ def certify(
         try:
             certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
         except KeyboardInterrupt:
-            typer.echo("robustpool: stopped before a bound was reached; no certificate was written.", err=True)
+            say("stopped before a bound was reached; no certificate was written.")
             raise
     certificate.save(target)
     finished, seconds = last.left == 0, time.perf_counter() - began
@@ -132,9 +144,7 @@ def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None
     return name + count + ("" if prior_range is None else "-{:g}-to-{:g}".format(*prior_range))
 
 
-def _independent_family(
-    rule: str, agents: int | None, prior_range: tuple[float, float] | None
-) -> ConditionallyIndependent:
+def _independent(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> ConditionallyIndependent:
     """All reports, and what the options say of agents and priors, or else the design."""
     from ..designs.any_aggregator import is_design_file
     from ..designs.design_file import load_design

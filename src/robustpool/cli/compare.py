@@ -84,10 +84,8 @@ def compare(
     with files.writing_rejects(), share_bar() as bar:
         table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
     files.write_rejects(table.rejected)
-    left_out = {
-        "rejected": rejected_data(table.rejected),
-        "rejects": None if files.rejects is None else str(files.rejects),
-    }
+    rejects = None if files.rejects is None else str(files.rejects)
+    left_out = {"rejected": rejected_data(table.rejected), "rejects": rejects}
     if why_no_answer(table.rejected, table.tally, len(table.questions)) is not None:
         tell(table.rejected, table.tally, len(table.questions))
         return Answer({**left_out, "output": None}, [], yes=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any, NamedTuple
 
 
@@ -17,6 +18,11 @@ class Answer(NamedTuple):
     def text(self, *, as_json: bool) -> str:
         """The object in a line, or the lines."""
         return json.dumps(_finite(self.data), allow_nan=False) if as_json else "\n".join(self.lines)
+
+
+def say(line: str) -> None:
+    """A line for people on standard error."""
+    print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
 
 
 def _finite(value: Any) -> Any:

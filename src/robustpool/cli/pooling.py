@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .output import Answer
+from .output import Answer, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +119,7 @@ def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str
         line = clipped_words(clipped, of, "--clip 0", what)
     else:
         return
-    print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
+    say(line)
 
 
 @contextmanager
@@ -133,7 +132,7 @@ def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
         yield
     for warning in caught:
         if not issubclass(warning.category, unsaid):
-            print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
+            say(f"warning: {warning.message}")
 
 
 def _probability(place: int, text: str) -> float:

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,18 +18,15 @@ BAR_EVERY, LINE_EVERY = 0.1, 10.0
 """Seconds between two updates of a bar, and between two lines where there is no terminal."""
 
 
-class Tell(Protocol):
-    """Called with a line for those without a terminal, and with what the texts beside the bar show."""
-
-    def __call__(self, line: str, *, news: bool = False, **shown: Any) -> None:
-        """Show it, if the last time is long enough ago or this is news."""
-
-
 @contextmanager
-def progress_bar(*texts: str, remaining: bool = False, patience: float = PATIENCE, **shown: Any) -> Iterator[Tell]:
+def progress_bar(
+    *texts: str, remaining: bool = False, patience: float = PATIENCE, **shown: Any
+) -> Iterator[Callable[..., None]]:
     """A bar after the first of the texts, once ``patience`` is over; ``shown`` is what they show before anything is told.
 
-    At the end stands the time that it took, or the time that is ``remaining``. Work that tells nothing for a while, because
+    What it yields is called with a line for those without a terminal, and with what the texts show: if the last time is long
+    enough ago or this is ``news``, that is shown. At the end stands the time that it took, or the time that is
+    ``remaining``. Work that tells nothing for a while, because
     it is still setting up, shows a sign of life all the same.
     """
     from rich.console import Console

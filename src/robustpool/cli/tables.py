@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 from typer import Option
 
 from ..errors import InputError
+from .output import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,11 +75,9 @@ class TableOptions:
 
     def reading(self) -> dict[str, Any]:
         """As `read_forecasts` takes it."""
+        values = {name: getattr(self, name) for name in READING}
         options = None if self.options is None else self.options.split(",")
-        return {name: getattr(self, name) for name in READING} | {
-            "columns": named_columns(self.column or []),
-            "options": options,
-        }
+        return {**values, "columns": named_columns(self.column or []), "options": options}
 
     def repeated(self) -> dict[str, Any]:
         """As another command takes it, by the names of the options."""
@@ -110,7 +108,7 @@ class TableOptions:
             self.write_rejects(error.rejected)
             if self.strict:
                 raise
-            print(f"robustpool: {error}{remedy(error.rejected)}", file=sys.stderr)  # noqa: T201
+            say(f"{error}{remedy(error.rejected)}")
             raise typer.Exit(1) from None
 
     def write_rejects(self, rejected: RowsLeftOut) -> None:
@@ -145,5 +143,5 @@ def tell(rejected: RowsLeftOut, tally: Tally, questions: int) -> bool:
     if reason is not None:
         lines = [reason, *(line for line in lines if line not in reason)]
     for line in lines:
-        typer.echo(f"robustpool: {line}", err=True)
+        say(line)
     return reason is not None

@@ -21,7 +21,7 @@ from ..html import words
 from ..plots.convergence import draw_convergence
 from ..plots.heatmaps import draw_aggregator
 from ..plots.style import new_figure, png
-from ..wording import at_most, counted, outward
+from ..wording import at_most, outward
 from .calculator import DIGITS, calculator
 from .lookup import MOST_PROFILES, lookup
 from .page import Page, Picture, Section, Table, write_page
@@ -48,13 +48,9 @@ def design_page(design: Design, *, file: str = "design.json", found: float | Non
         raise UnsupportedError(
             f"a report is for finite families and independent agents; {design.name} is for {design.made_for}."
         )
-    if isinstance(family, FiniteRecord):
-        made_for = counted(family.structures, "information structure")
-    else:
-        made_for = counted(family.agents, "independent forecaster")
     lower, upper = outward(design.lower, "ROUND_FLOOR", DIGITS), _upper(design, DIGITS)
     return Page(
-        title=f"A robust aggregator for {made_for}",
+        title=_say("title", design),
         lead=_say("lead", design, upper=upper, lower=lower),
         sections=(_cost(design, file), _forecasts(design), *_convergence(design), _nature(design)),
         settings=_settings(design),
@@ -101,8 +97,9 @@ def _cost(design: Design, file: str) -> Section:
         ("this one's worst case", _upper(design, 9), _say("sure", design)),
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
     )
-    title = f"Bounds on the worst {_payoff(design)}"
-    table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
+    table = Table(
+        f"Bounds on the worst {_payoff(design)}", ("bound", "value", "how it is known"), rows, "Rounded outward."
+    )
     commands = _say("commands", design, example=_example(design)).replace("DESIGN", shlex.quote(file))
     return Section("What it can cost", _say("cost", design), (table,), tuple(commands.split("\n\n")))
 
@@ -196,9 +193,7 @@ def _convergence(design: Design) -> tuple[Section, ...]:
 def _nature(design: Design) -> Section:
     mixture, weights = design.mixture, design.mixture.weight
     heavy = [t for t in np.argsort(-weights, kind="stable")[:MOST_STRUCTURES] if weights[t] >= LEAST_WEIGHT]
-    exchanged: tuple[str, ...] = ()
     if isinstance(mixture, IndependentMixture):
-        exchanged = mixture.exchanged
         columns = ("weight", "prior", *(f"agent {k + 1} says" for k in range(mixture.reports.shape[1])))
         rows = tuple(
             (f"{weights[t]:.4f}", f"{mixture.prior[t]:.6f}", *(_either(pair) for pair in mixture.reports[t].tolist()))
@@ -207,8 +202,7 @@ def _nature(design: Design) -> Section:
     else:
         columns, names = ("structure", "weight"), mixture.name
         rows = tuple((names[t] if names else f"number {mixture.structure[t]}", f"{weights[t]:.4f}") for t in heavy)
-    counts = {"shown": len(heavy), "all": len(weights), "share": f"{weights[heavy].sum():.0%}"}
-    note = _say("nature_note", design, exchanged=exchanged, **counts)
+    note = _say("nature_note", design, shown=len(heavy), all=len(weights), share=f"{weights[heavy].sum():.0%}")
     table = Table("The heaviest structures of nature's mixture", columns, rows, note)
     return Section("What nature plays", _say("nature", design), (table,))
 

@@ -16,7 +16,7 @@ from .terminal import table, wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..explanation.records import Explanation, Saying
+    from ..explanation.records import Explanation, KnownRange, Saying
     from ..typing import Booleans
 
 ROWS = 11
@@ -112,8 +112,7 @@ def plot(why: Explanation, width: int, *, braille: bool) -> list[str]:
     labels = {0: "1.0", ROWS // 2: "0.5", ROWS - 1: "0.0", level // down: forecast}
     drawn = (_braille if braille else _ascii)(dots, level)
     lines = [f"{labels.get(row, ''):>{gutter}}|{line}".rstrip() for row, line in enumerate(drawn)]
-    axis = _axis(columns, *((0.0, 0.0) if known is None else (known.low, known.high)))
-    below = ["+" + axis, " " + _base_rates(columns), f" {'base rate':^{columns}}"]
+    below = ["+" + _axis(columns, known), " " + _base_rates(columns), f" {'base rate':^{columns}}"]
     return ["   posterior", *lines, *(f"{' ' * gutter}{line}".rstrip() for line in below)]
 
 
@@ -146,12 +145,12 @@ def _braille(dots: Booleans, level: int) -> list[str]:
     return ["".join(chr(BRAILLE + cell) if cell else " " for cell in line) for line in bits.tolist()]
 
 
-def _axis(columns: int, low: float, high: float) -> str:
-    """The lower axis, on which what is known of the base rate is marked; 0 to 0: nothing is."""
-    if high == 0:
+def _axis(columns: int, known: KnownRange | None) -> str:
+    """The lower axis, on which what is known of the base rate is marked."""
+    if known is None or known.high == 0:
         return "-" * columns
-    first = min(int(low * columns), columns - 1)
-    last = max(round(high * columns), first + 1)
+    first = min(int(known.low * columns), columns - 1)
+    last = max(round(known.high * columns), first + 1)
     return "-" * first + "=" * (last - first) + "-" * (columns - last)
 
 
