@@ -25,7 +25,7 @@ def command(function: Callable[..., Answer]) -> Callable[..., None]:
     The fields of a parameter that is a record of options stand in place of the parameter.
     """
     options: list[Parameter] = []
-    records: dict[str, type] = {}
+    records: dict[str, Any] = {}
     for each in signature(function, eval_str=True).parameters.values():
         if is_dataclass(each.annotation):
             records[each.name] = kind = each.annotation

@@ -61,11 +61,8 @@ def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
 
 
 def _scores(comparison: Comparison) -> Section:
-    tables = (
-        _score_table("Scores", comparison.rules, comparison),
-        _other_table(comparison),
-        _decomposition_table(comparison),
-    )
+    scored = _score_table("Scores", comparison.rules, comparison)
+    tables = (scored, _other_table(comparison), _decomposition_table(comparison))
     text = f"{say('basis', comparison)} {say('how_scored', comparison)} {of_base_rate(comparison)}".strip()
     return Section("What the data say", text, tables, (*not_scored(comparison, "`"), *comparison.notes))
 

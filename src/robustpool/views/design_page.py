@@ -97,9 +97,8 @@ def _cost(design: Design, file: str) -> Section:
         ("this one's worst case", _upper(design, 9), _say("sure", design)),
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
     )
-    table = Table(
-        f"Bounds on the worst {_payoff(design)}", ("bound", "value", "how it is known"), rows, "Rounded outward."
-    )
+    title = f"Bounds on the worst {_payoff(design)}"
+    table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
     commands = _say("commands", design, example=_example(design)).replace("DESIGN", shlex.quote(file))
     return Section("What it can cost", _say("cost", design), (table,), tuple(commands.split("\n\n")))
 
@@ -141,7 +140,8 @@ def _slices(design: Design, aggregator: GridAggregator) -> Picture:
     fixed, others = sorted({N // 4, N // 2, N - N // 4}), "third report" if rest == 1 else "other reports"
     figure, axes = new_figure(columns=len(fixed), width=3.2, height=2.9)
     for k, ax in zip(fixed, axes[0], strict=True):
-        draw_aggregator(aggregator.values[(slice(None), slice(None), *[k] * rest)], ax, bar=k == fixed[-1])
+        panel: Any = (..., *[k] * rest)
+        draw_aggregator(aggregator.values[panel], ax, bar=k == fixed[-1])
         ax.set_title(f"{others} {k / N:g}")
     alt, meaning = _say("slices", design, panels=len(fixed), others=others).split("\n\n")
     title = f"The forecast over two reports, for some values of the {others}"
