@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from robustpool.cli.plan import plan as plan_command
+from robustpool.cli.theory import plan as plan_command
 from robustpool.errors import InputError
 from robustpool.theory.coverings import lipschitz_covering_bound, tv_covering_bound
 from robustpool.theory.planning import plan, priors_for_reports, readable, root_for_lipschitz, rounds

@@ -74,13 +74,17 @@ def real_array(name: str, values: ArrayLike) -> Floats:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a full array of numbers ({error}).") from None
-    bad = ~np.isfinite(array)
-    if bad.any():
-        where = np.argwhere(bad)[0]
-        raise InputError(
-            f"{name} must be finite; {name}{place(where)} is {array[tuple(where)]} ({bad.sum()} of {array.size} entries)."
-        )
+    _all(np.isfinite(array), f"{name} must be finite", name, array)
     return array
+
+
+def _all(good: NDArray[np.bool_], rule: str, name: str, array: Floats) -> None:
+    """Refuse an array of which some entries break a rule."""
+    if not good.all():
+        where = np.argwhere(~good)[0]
+        raise InputError(
+            f"{rule}; {name}{place(where)} is {array[tuple(where)]:g} ({np.sum(~good)} of {array.size} entries)."
+        )
 
 
 def distributions(name: str, values: ArrayLike, *, stacked: bool) -> Floats:
@@ -92,13 +96,7 @@ def distributions(name: str, values: ArrayLike, *, stacked: bool) -> Floats:
     array = real_array(name, values)
     if array.size == 0:
         raise InputError(f"{name} must have at least one entry; its shape is {array.shape}.")
-    bad = ~(array >= -NEGATIVE_TOLERANCE)
-    if bad.any():
-        where = np.argwhere(bad)[0]
-        raise InputError(
-            f"probability must not be negative; {name}{place(where)} is {array[tuple(where)]:g} "
-            f"({bad.sum()} of {array.size} entries)."
-        )
+    _all(array >= -NEGATIVE_TOLERANCE, "probability must not be negative", name, array)
     array = np.maximum(array, 0.0)
     axes = tuple(range(1 if stacked else 0, array.ndim))
     totals = array.sum(axis=axes, keepdims=True)
@@ -119,15 +117,8 @@ def number(
     >>> number("tolerance", 0.1, above=0)
     0.1
     """
-    rule = " and ".join(
-        text
-        for text, given in (
-            (f"greater than {above:g}", above > -math.inf),
-            (f"at least {least:g}", least > -math.inf),
-            (f"at most {most:g}", most < math.inf),
-        )
-        if given
-    )
+    limits = {f"greater than {above:g}": above, f"at least {least:g}": least, f"at most {most:g}": most}
+    rule = " and ".join(text for text, limit in limits.items() if math.isfinite(limit))
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name} must be a number; it is {value!r}.")
     result = float(value)
@@ -155,13 +146,7 @@ def unit_array(name: str, values: ArrayLike, *, of: str | None = None) -> Floats
     array([[0., 1.]])
     """
     array = real_array(name, values)
-    bad = ~((array >= 0) & (array <= 1))
-    if bad.any():
-        where = np.argwhere(bad)[0]
-        raise InputError(
-            f"{of or name} must lie in [0, 1]; {name}{place(where)} is {array[tuple(where)]:g} "
-            f"({bad.sum()} of {array.size} entries)."
-        )
+    _all((array >= 0) & (array <= 1), f"{of or name} must lie in [0, 1]", name, array)
     return array
 
 

@@ -35,7 +35,8 @@ def check_writable(path: FilePath) -> None:
 
 
 def refuse_foreign(name: str, path: FilePath, sign: str, kind: str) -> None:
-    """Say that a file is somebody else's before it is overwritten: one in whose beginning the sign of its kind is missing."""
+    """Say that a file cannot be written, or is somebody else's: one in whose beginning the sign of its kind is missing."""
+    check_writable(path)
     target = Path(path)
     if target.is_file() and target.stat().st_size:
         with target.open("rb") as file:

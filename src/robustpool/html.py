@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jinja2 import Environment
-    from markupsafe import Markup
     from numpy.typing import ArrayLike
 
     from .typing import Floats, Integers
 
-    Html = Markup
-
+Html = Markup
 TEMPLATES = Path(__file__).with_name("templates")
 LONGEST = 600  # characters of a text in a notebook
 CELLS = 41  # of a heat map, at most, along each axis
@@ -41,7 +40,6 @@ VIRIDIS = tuple(f"#{_HEX[at : at + 6]}" for at in range(0, len(_HEX), 6))
 def templates() -> Environment:
     """The environment of all templates; style and scripts are put in as they are."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
     from .wording import counted, estimate, percent
 
@@ -68,16 +66,12 @@ def words(template: str, block: str, **values: object) -> str:
 
 def prose(text: str) -> Html:
     """Paragraphs, which blank lines tell apart in the text."""
-    from markupsafe import Markup
-
     paragraphs = filter(None, map(str.strip, re.split(r"\n\s*\n", text)))
     return Markup("\n").join(Markup("<p>{}</p>").format(inline(paragraph)) for paragraph in paragraphs)
 
 
 def inline(text: str) -> Html:
     """A text with `code` between backticks."""
-    from markupsafe import Markup
-
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _escape(text)))
 
 
@@ -87,10 +81,8 @@ def escape(text: object) -> Html:
     >>> print(escape("<script>"))
     &lt;script&gt;
     """
-    from markupsafe import escape as as_html
-
-    said = str(text)
-    return as_html(said if len(said) <= LONGEST else f"{said[:LONGEST]} ...")
+    whole = str(text)
+    return Markup.escape(whole if len(whole) <= LONGEST else f"{whole[:LONGEST]} ...")
 
 
 def line(text: object) -> Html:

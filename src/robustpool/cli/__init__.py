@@ -5,26 +5,23 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
+RESUME = "; it goes on with --resume if a checkpoint stands beside the design"
+
 
 def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
     from ..errors import RobustpoolError, SolverError
-    from .pooling import quick_arguments
+    from .pooling import pooled, quick_arguments
 
     quick = quick_arguments(sys.argv[1:])
     try:
         if quick is None:
             _run_app()
         else:
-            from .output import text
-            from .pooling import pooled
-
             reports, rule, as_json = quick
-            print(text(*pooled(reports, rule, None), as_json=as_json))  # noqa: T201
+            print(pooled(reports, rule, None).text(as_json=as_json))  # noqa: T201
     except KeyboardInterrupt:
-        resume = (
-            "; it goes on with --resume if a checkpoint stands beside the design" if "design" in sys.argv[1:2] else ""
-        )
+        resume = RESUME if "design" in sys.argv[1:2] else ""
         _fail(f"stopped before there was anything to keep{resume}.", 130)
     except SolverError as error:
         _fail(str(error), 1)
@@ -40,9 +37,7 @@ def _run_app() -> None:
 
     from .app import app
 
-    wrong_usage: Any = typer.BadParameter.__bases__[0].__bases__[
-        0
-    ]  # click's ClickException, which newer typers carry inside
+    wrong_usage: Any = typer.BadParameter.__mro__[2]  # click's ClickException, which newer typers carry inside
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
     except typer.Exit as stop:
@@ -66,5 +61,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _fail(sentence: str, status: int) -> NoReturn:
-    print(f"robustpool: {sentence}", file=sys.stderr)  # noqa: T201
+    from .output import say
+
+    say(sentence)
     sys.exit(status)

@@ -8,46 +8,44 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from ..errors import InputError
 from .aggregate_file import FileOptions, looks_like_file, only_file, pooled_file
+from .command import command
+from .output import Answer
 from .pooling import explained, pooled
-from .render import JsonFlag, show
-from .tables import takes
 
 
-@takes(FileOptions)
+@command
 def aggregate(
     *,
     context: typer.Context,
     reports: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             help="The forecasters' probabilities, such as 0.7 0.6 or 70% 60%, or one file; - is standard input.",
             show_default=False,
         ),
     ] = None,
-    rule: Annotated[
-        str, typer.Option("--rule", "-r", help="A rule (see `robustpool rules`) or a design file.")
-    ] = "robust",
+    rule: Annotated[str, Option("--rule", "-r", help="A rule (see `robustpool rules`) or a design file.")] = "robust",
     clip: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="Bring probabilities into [CLIP, 1 - CLIP] first, for rules in which a certain one decides; 0 takes them at "
             "their word.",
             show_default="0.01",
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say why: other rules, the base rate, and what is assumed.")
+        bool, Option("--explain", help="Say why: other rules, the base rate, and what is assumed.")
     ] = False,
     prior_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="LO HI", help="With --explain: the base rate is between LO and HI.", show_default=False),
+        Option(metavar="LO HI", help="With --explain: the base rate is between LO and HI.", show_default=False),
     ] = None,
     files: FileOptions,
-    as_json: JsonFlag = False,
-) -> None:
+) -> Answer:
     """Combine probabilities for one event into one, or a table of them into one for each question.
 
     Percentages such as 70% and fractions such as 1/3 are numbers too. For a design whose reports are vectors (more than two states, or higher-order
@@ -86,20 +84,18 @@ def aggregate(
     if any(map(looks_like_file, reports)) or (len(reports) == 1 and Path(reports[0]).is_dir()):
         if explain or prior_range is not None:
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
-        data, lines = pooled_file(only_file(reports), rule, clip, files, as_json=as_json)
-    elif (option := files.given()) is not None:
+        return pooled_file(only_file(reports), rule, clip, files, as_json=context.params["as_json"])
+    if (option := files.given()) is not None:
         raise InputError(f"{option} goes with a file; {reports[0]!r} is none.")
-    elif explain:
-        data, lines = explained(reports, rule, clip, prior_range)
-    elif prior_range is None:
-        data, lines = pooled(reports, rule, clip)
-    else:
+    if explain:
+        return explained(reports, rule, clip, prior_range)
+    if prior_range is not None:
         low, high = prior_range
         raise InputError(
             "--prior-range goes with --explain and changes no forecast; a rule for that range is made by "
             f"`robustpool design --prior-range {low:g} {high:g} --nature continuous` and used with --rule design.json."
         )
-    show(data, lines, as_json=as_json)
+    return pooled(reports, rule, clip)
 
 
 def _refuse_options(words: list[str], context: typer.Context) -> None:

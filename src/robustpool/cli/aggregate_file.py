@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Option
 
 from ..errors import InputError
 from ..wording import counted
+from .output import Answer, say
 from .pooling import NUMERALS, say_clipping, warnings_on_standard_error
 from .progress import share_bar
-from .render import show
 from .tables import TableOptions, tell
 
 if TYPE_CHECKING:
@@ -80,12 +78,10 @@ def only_file(arguments: list[str]) -> str:
     raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(arguments)!r}.")
 
 
-def pooled_file(
-    file: str, rule: str, clip: float | None, options: FileOptions, *, as_json: bool
-) -> tuple[dict[str, Any], list[str]]:
+def pooled_file(file: str, rule: str, clip: float | None, options: FileOptions, *, as_json: bool) -> Answer:
     """Combine a file, write the result or return it as lines; what was left out goes to standard error."""
     from ..files import check_writable
-    from ..forecasts import ClippedWarning
+    from ..forecasts import ClippedWarning, brought
     from ..tables.pooled import suffix_of
     from ..tables.rejecting import RowsLeftOutWarning
     from ..views import tables as views
@@ -105,20 +101,18 @@ def pooled_file(
     options.write_rejects(pooled.rejected)
     data = views.pooled_data(pooled, rule, output=options.out, rejects=options.rejects)
     if tell(pooled.rejected, pooled.tally, len(pooled.questions)):
-        if as_json:
-            show(data | {"output": None}, [], as_json=True)
-        raise typer.Exit(1)
-    answers = int(pooled.answers.sum())
+        return Answer(data | {"output": None}, [], yes=False)
     if options.recalibrate is None:
-        say_clipping(rule, clip, pooled.clipped, answers, "answer")
+        say_clipping(rule, clip, pooled.clipped, data["answers"], "answer")
     elif pooled.clipped and clip is None:
-        print(f"robustpool: {clipped_first(pooled.clipped, answers)}", file=sys.stderr)  # noqa: T201
+        clipped = brought(pooled.clipped, data["answers"], "answer")  # certain answers have no log-odds
+        say(f"{clipped} before the answers were recalibrated.")
     if options.out is not None:
         pooled.write(options.out)
-        return data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"]
+        return Answer(data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"])
     if as_json:
-        return data | {"forecasts": views.forecasts_data(pooled)}, []
-    return data, [views.forecasts_text(pooled)]
+        return Answer(data | {"forecasts": views.forecasts_data(pooled)}, [])
+    return Answer(data, [views.forecasts_text(pooled)])
 
 
 def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how: dict[str, Any]) -> PooledTable:
@@ -126,8 +120,7 @@ def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how:
     from ..tables.reading import read_forecasts
 
     if options.recalibrate is None:
-        pooled: PooledTable = aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
-        return pooled
+        return aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
     from ..checks import choice
     from ..evaluation.recalibration import METHODS, recalibrate
     from ..forecasts import CLIP, outside
@@ -136,16 +129,5 @@ def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how:
     low = CLIP if clip is None else clip  # before the fit, for every rule; what comes out is not clipped again
     answers = read_forecasts(file, **how)
     table = recalibrate(answers, options.recalibrate, per_forecaster=options.per_forecaster, clip=low)
-    recalibrated: PooledTable = aggregate_table(table, rule, clip=0.0, half_life=options.half_life)
+    recalibrated = aggregate_table(table, rule, clip=0.0, half_life=options.half_life)
     return replace(recalibrated, clipped=outside(answers.probability, low))
-
-
-def clipped_first(clipped: int, of: int) -> str:
-    """What recalibration does to certain answers, which have no log-odds.
-
-    >>> clipped_first(1, 40)
-    '1 of 40 answers was brought into [0.01, 0.99] before the answers were recalibrated.'
-    """
-    from ..forecasts import brought
-
-    return f"{brought(clipped, of, 'answer')} before the answers were recalibrated."

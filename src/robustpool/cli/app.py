@@ -1,4 +1,4 @@
-"""The commands. Each stands in a module of its own, which imports what it needs when it runs."""
+"""The commands. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, certify, compare, curve, design, plan, random_family, reproduce, rules, verify, worst_case
+from . import aggregate, bounds, compare, design, theory
 
 app = typer.Typer(
     name="robustpool",
@@ -38,15 +38,15 @@ def _options(
 _LINES: dict[Callable[..., None], str] = {
     aggregate.aggregate: "Combine probabilities, or a table of them.",
     compare.compare: "Score the rules on forecasts with known outcomes.",
-    rules.rules: "List the rules.",
+    bounds.rules: "List the rules.",
     design.design: "Find the rule with the least worst-case regret.",
-    worst_case.worst_case: "Search for the worst case of a rule or design.",
-    certify.certify: "Prove bounds on the worst case of a rule or design.",
-    verify.verify: "Check the proofs in a certificate.",
-    plan.plan: "Say which grid, rounds and work the theorems require.",
-    curve.lipschitz_curve: "Say what smoothness costs.",
-    random_family.random_family: "Draw a finite family of structures.",
-    reproduce.reproduce: "Recompute the paper's table and figures.",
+    bounds.worst_case: "Search for the worst case of a rule or design.",
+    bounds.certify: "Prove bounds on the worst case of a rule or design.",
+    bounds.verify: "Check the proofs in a certificate.",
+    theory.plan: "Say which grid, rounds and work the theorems require.",
+    theory.lipschitz_curve: "Say what smoothness costs.",
+    theory.random_family: "Draw a finite family of structures.",
+    theory.reproduce: "Recompute the paper's table and figures.",
 }
 for _command, _line in _LINES.items():
     app.command(

@@ -6,16 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
-from .options import check_report
+from .command import check_report, command
+from .output import Answer
 from .progress import share_bar
-from .render import JsonFlag, show
-from .tables import TableOptions, takes, tell
+from .tables import TableOptions, tell
 
 
-@takes(TableOptions)
+@command
 def compare(
     *,
     file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
@@ -51,8 +50,7 @@ def compare(
     report: Annotated[
         str | None, Option(metavar="FILE.html", help="Also write a page about it, to look at and to send.")
     ] = None,
-    as_json: JsonFlag = False,
-) -> None:
+) -> Answer:
     """Score every rule on forecasts whose outcomes are known, and say which one to use.
 
     The table has a row for each answer (question_id, forecaster_id, probability, outcome) or one for each question with
@@ -86,15 +84,11 @@ def compare(
     with files.writing_rejects(), share_bar() as bar:
         table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
     files.write_rejects(table.rejected)
-    left_out = {
-        "rejected": rejected_data(table.rejected),
-        "rejects": None if files.rejects is None else str(files.rejects),
-    }
+    rejects = None if files.rejects is None else str(files.rejects)
+    left_out = {"rejected": rejected_data(table.rejected), "rejects": rejects}
     if why_no_answer(table.rejected, table.tally, len(table.questions)) is not None:
         tell(table.rejected, table.tally, len(table.questions))
-        if as_json:
-            show({**left_out, "output": None}, [], as_json=True)
-        raise typer.Exit(1)
+        return Answer({**left_out, "output": None}, [], yes=False)
     with share_bar() as bar:
         comparison = score(
             table,
@@ -118,4 +112,4 @@ def compare(
         # The page is for others, whose file lies elsewhere.
         write_comparison(comparison, report, title=title, rejected=table.rejected.total)
         lines.append(f"The report is in {report}")
-    show({**as_data(named), **left_out, "output": report}, lines, as_json=as_json)
+    return Answer({**as_data(named), **left_out, "output": report}, lines)

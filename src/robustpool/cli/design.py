@@ -6,12 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Option
 
-from .options import check_report
+from .command import check_report, command
+from .output import Answer
 from .progress import progress_bar
-from .render import JsonFlag, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ..families.conditionally_independent import ConditionallyIndependent
 
 
+@command
 def design(
     agents: Annotated[int | None, Option(help="How many conditionally independent agents.", show_default="2")] = None,
     reports: Annotated[int | None, Option(help="N: their reports are multiples of 1/N.", show_default="20")] = None,
@@ -51,8 +51,7 @@ def design(
         str | None, Option(metavar="FILE.html", help="Also write a page about the design, to look at and to send.")
     ] = None,
     resume: Annotated[bool, Option("--resume", help="Go on from the checkpoint beside the design file.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
+) -> Answer:
     """Find the aggregator with the least worst-case regret over a family of information structures.
 
     The family is that of conditionally independent agents with reports and priors on grids, or the one in a file.
@@ -88,7 +87,8 @@ def design(
     priors = priors or ("continuous" if nature == "continuous" else "400")
     structures = load_family(family) if family is not None else _independent(agents, reports, priors, prior_range)
     _writable(out, family, report)
-    restrictions: list[Restriction] = [*([Symmetric()] if symmetric else []), *([Monotone()] if monotone else [])]
+    restrictions: list[Restriction] = [Symmetric()] if symmetric else []
+    restrictions += [Monotone()] if monotone else []
     checkpoint = Path(f"{out}.checkpoint.npz")
     with _progress(tolerance if epsilon is None else None) as progress:
         solution = solve(
@@ -114,9 +114,7 @@ def design(
         from ..views.design_page import write_design
 
         write_design(solution.design, out, report)
-    show(*results.design(solution, out, report, str(checkpoint)), as_json=as_json)
-    if not solution.converged:
-        raise typer.Exit(1)
+    return Answer(*results.design(solution, out, report, str(checkpoint)), solution.converged)
 
 
 def _independent(
@@ -137,12 +135,11 @@ def _writable(out: str, family: str | None, report: str | None) -> None:
     """Say that a file cannot be written, or had better not be, before the work is done."""
     from ..designs.design_file import DESIGN_FORMAT
     from ..errors import InputError
-    from ..files import check_writable, refuse_foreign
+    from ..files import refuse_foreign
 
     target = Path(out)
     if family is not None and target.exists() and target.samefile(family):
         raise InputError(f"--out must not be the family file {family!r}, which it would overwrite.")
-    check_writable(out)
     refuse_foreign("--out", out, DESIGN_FORMAT, "a design")
     if report is not None:
         check_report(report)
@@ -153,16 +150,8 @@ def _writable(out: str, family: str | None, report: str | None) -> None:
 @contextmanager
 def _progress(tolerance: float | None) -> Iterator[Callable[[Any, int], None]]:
     """Rounds, bounds, gap and time left."""
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("round {task.completed:,}"),
-        BarColumn(bar_width=None),
-        TextColumn("{task.fields[bounds]}"),
-        TextColumn("at most"),
-        TimeRemainingColumn(),
-    )
-    with progress_bar(*columns, bounds="setting up") as tell:
+    texts = ("round {task.completed:,}", "{task.fields[bounds]}", "at most")
+    with progress_bar(*texts, remaining=True, bounds="setting up") as tell:
 
         def progress(state: Any, rounds: int) -> None:
             want = f" (want {tolerance:.0e})" if tolerance is not None else ""

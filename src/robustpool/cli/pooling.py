@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from .output import Answer, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,41 +19,33 @@ NUMERALS = frozenset("0123456789.,/%eE+-")
 """What a number is written with; a name with another character may be a file."""
 
 
-def pooled(reports: list[str], rule: str, clip: float | None) -> tuple[dict[str, Any], list[str]]:
-    """The forecast as data and as lines."""
-    from ..designs.any_aggregator import is_design_file
+def pooled(reports: list[str], rule: str, clip: float | None) -> Answer:
+    """The forecast."""
+    from ..forecasts import ClippedWarning, aggregate
 
-    numbers: list[Any]
-    clipped = 0
-    if is_design_file(rule):
-        numbers, forecast = _by_design(reports, rule, clip)
+    numbers, design = _numbers(reports, rule, clip)
+    if design is None:
+        with warnings_on_standard_error(ClippedWarning):
+            forecast = aggregate(numbers, rule, clip=clip)
     else:
-        numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
-        forecast = _with_warnings(numbers, rule, clip)
-        clipped = _say_clipped(numbers, rule, clip)
+        forecast = design([numbers])[0].tolist()
     shown = f"{forecast:.6g}" if isinstance(forecast, float) else " ".join(f"{value:.6g}" for value in forecast)
-    return {"forecast": forecast, "rule": rule, "reports": numbers, "clipped": clipped}, [shown]
+    clipped = 0 if design else _say_clipped(numbers, rule, clip)
+    return Answer({"forecast": forecast, "rule": rule, "reports": numbers, "clipped": clipped}, [shown])
 
 
-def explained(
-    reports: list[str], rule: str, clip: float | None, prior_range: tuple[float, float] | None
-) -> tuple[dict[str, Any], list[str]]:
-    """The forecast and its reasons as data and as lines."""
-    from ..designs.any_aggregator import is_design_file
+def explained(reports: list[str], rule: str, clip: float | None, prior_range: tuple[float, float] | None) -> Answer:
+    """The forecast and its reasons."""
     from ..explanation.explain import explain
     from ..views.explanation import as_data, as_lines, takes_braille
     from ..views.terminal import terminal_width
 
-    design = is_design_file(rule)
-    if design:
-        numbers = _design_numbers(reports, _own_design(rule, clip))
-    else:
-        numbers = [_probability(place, text) for place, text in enumerate(reports, start=1)]
+    numbers, design = _numbers(reports, rule, clip)
     with warnings_on_standard_error():
         why = explain(numbers, rule, prior_range=prior_range, clip=clip)
     clipped = 0 if design else _say_clipped(numbers, rule, clip)
     data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "clipped": clipped, "explanation": as_data(why)}
-    return data, as_lines(why, terminal_width(), braille=takes_braille())
+    return Answer(data, as_lines(why, terminal_width(), braille=takes_braille()))
 
 
 def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
@@ -73,33 +65,24 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
     return (reports, rule, as_json) if reports and rule else None
 
 
-def _by_design(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Any]:
-    """The reports as numbers or vectors, and what a design says to them."""
-    design = _own_design(rule, clip)
-    numbers = _design_numbers(reports, design)
-    said = design([numbers])[0]
-    return numbers, said.tolist() if said.ndim else float(said)
-
-
-def _own_design(rule: str, clip: float | None) -> Design:
+def _numbers(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Design | None]:
+    """The reports as a rule takes them, or as a design does: numbers, or vectors of one length; and the design."""
+    from ..designs.any_aggregator import is_design_file
     from ..designs.design_file import load_design
-
-    if clip is not None:
-        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
-    return load_design(rule)
-
-
-def _design_numbers(reports: list[str], design: Design) -> list[Any]:
-    """The reports as numbers or vectors of one length."""
     from ..designs.records import FiniteRecord
 
+    if not is_design_file(rule):
+        return [_probability(place, text) for place, text in enumerate(reports, start=1)], None
+    if clip is not None:
+        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
+    design = load_design(rule)
     family = design.family
     names = family.states if isinstance(family, FiniteRecord) and family.report == "decision" else ()
     numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
     lengths = {len(number) if isinstance(number, list) else 1 for number in numbers}
     if len(lengths) > 1:
         raise InputError(f"reports must have one length; they have the lengths {sorted(lengths)}.")
-    return numbers
+    return numbers, design
 
 
 def _design_report(place: int, text: str, names: tuple[str, ...]) -> Any:
@@ -111,14 +94,6 @@ def _design_report(place: int, text: str, names: tuple[str, ...]) -> Any:
     return parts if len(parts) > 1 else parts[0]
 
 
-def _with_warnings(numbers: list[float], rule: str, clip: float | None) -> float:
-    from ..forecasts import ClippedWarning
-    from ..forecasts import aggregate as pool
-
-    with warnings_on_standard_error(ClippedWarning):
-        return pool(numbers, rule, clip=clip)
-
-
 def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
     """How many reports were clipped; said on standard error where nobody asked for it."""
     import numpy as np
@@ -126,9 +101,8 @@ def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
     from ..aggregators.rules import get_rule
     from ..forecasts import clip_for, outside
 
-    values = np.array(numbers)
-    clipped = outside(values, clip_for(get_rule(rule), clip))
-    say_clipping(rule, clip, clipped, int(np.count_nonzero(~np.isnan(values))), "report")
+    clipped = outside(np.array(numbers), clip_for(get_rule(rule), clip))
+    say_clipping(rule, clip, clipped, len(numbers), "report")
     return clipped
 
 
@@ -145,7 +119,7 @@ def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str
         line = clipped_words(clipped, of, "--clip 0", what)
     else:
         return
-    print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
+    say(line)
 
 
 @contextmanager
@@ -158,7 +132,7 @@ def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
         yield
     for warning in caught:
         if not issubclass(warning.category, unsaid):
-            print(f"robustpool: warning: {warning.message}", file=sys.stderr)  # noqa: T201
+            say(f"warning: {warning.message}")
 
 
 def _probability(place: int, text: str) -> float:
@@ -176,13 +150,10 @@ def _report(place: int, text: str) -> float:
     above, slash, below = text.partition("/")
     try:
         if text.endswith("%"):
-            number = _number(text[:-1]) / 100
-        else:
-            number = _number(above) / _number(below) if slash else _number(text)
+            return _number(text[:-1]) / 100
+        return _number(above) / _number(below) if slash else _number(text)
     except (ValueError, ZeroDivisionError):
-        hint = _hint(text)
-        raise InputError(f"report {place} must be a number; it is {text!r}{hint}.") from None
-    return number
+        raise InputError(f"report {place} must be a number; it is {text!r}{_hint(text)}.") from None
 
 
 def _number(text: str) -> float:

@@ -6,12 +6,10 @@ import sys
 import time
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from rich.progress import ProgressColumn
 
 PATIENCE = 1.5
 """Seconds before progress is worth showing."""
@@ -20,24 +18,24 @@ BAR_EVERY, LINE_EVERY = 0.1, 10.0
 """Seconds between two updates of a bar, and between two lines where there is no terminal."""
 
 
-class Tell(Protocol):
-    """Called with a line for those without a terminal, and with what the columns of the bar show."""
-
-    def __call__(self, line: str, *, news: bool = False, **shown: Any) -> None:
-        """Show it, if the last time is long enough ago or this is news."""
-
-
 @contextmanager
-def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: Any) -> Iterator[Tell]:
-    """A bar with these columns, once ``patience`` is over; ``shown`` is what they show before anything is told.
+def progress_bar(
+    *texts: str, remaining: bool = False, patience: float = PATIENCE, **shown: Any
+) -> Iterator[Callable[..., None]]:
+    """A bar after the first of the texts, once ``patience`` is over; ``shown`` is what they show before anything is told.
 
-    Work that tells nothing for a while, because it is still setting up, shows a sign of life all the same.
+    What it yields is called with a line for those without a terminal, and with what the texts show: if the last time is long
+    enough ago or this is ``news``, that is shown. At the end stands the time that it took, or the time that is
+    ``remaining``. Work that tells nothing for a while, because
+    it is still setting up, shows a sign of life all the same.
     """
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(file=sys.stderr)
-    bar = Progress(*columns, console=console, transient=True)
+    before, *after = map(TextColumn, texts or [""])
+    clock = TimeRemainingColumn() if remaining else TimeElapsedColumn()
+    bar = Progress(before, BarColumn(bar_width=None), *after, clock, console=console, transient=True)
     task = bar.add_task("", **{"total": None, **shown})
     began = last = time.perf_counter()
 
@@ -76,10 +74,7 @@ def progress_bar(*columns: ProgressColumn, patience: float = PATIENCE, **shown: 
 @contextmanager
 def share_bar(patience: float = PATIENCE) -> Iterator[Callable[[str, float], None]]:
     """What is being done, and how far it is, from 0 to 1."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn())
-    with progress_bar(*columns, patience=patience, total=1.0) as show_bar:
+    with progress_bar("{task.description}", patience=patience, total=1.0) as show_bar:
         doing = ""
 
         def tell(what: str, share: float) -> None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from ..errors import InputError
+from .output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..tables.records import RowsLeftOut, Tally
+
+
+READING = ("layout", "format", "odds", "options", "decimal", "date_format", "outcomes", "percent", "strict")
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,14 @@ class TableOptions:
 
     def reading(self) -> dict[str, Any]:
         """As `read_forecasts` takes it."""
-        names = ("percent", "strict", "layout", "format", "odds", "decimal", "date_format", "outcomes")
+        values = {name: getattr(self, name) for name in READING}
         options = None if self.options is None else self.options.split(",")
-        columns = named_columns(self.column or [])
-        return {name: getattr(self, name) for name in names} | {"columns": columns, "options": options}
+        return {**values, "columns": named_columns(self.column or []), "options": options}
 
     def repeated(self) -> dict[str, Any]:
         """As another command takes it, by the names of the options."""
-        names = ("layout", "format", "odds", "options", "decimal", "date_format", "outcomes", "percent", "strict")
-        changed = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(TableOptions, name)}
-        return {"column": named_columns(self.column or [])} | {
-            name.replace("_", "-"): value for name, value in changed.items()
-        }
+        values = {name.replace("_", "-"): getattr(self, name) for name in READING}
+        return {"column": named_columns(self.column or []), **values}
 
     def check(self, file: str, *others: Path | None) -> None:
         """Say that the rejected rows cannot be written, or are in the way, before anything is read."""
@@ -111,37 +108,13 @@ class TableOptions:
             self.write_rejects(error.rejected)
             if self.strict:
                 raise
-            print(f"robustpool: {error}{remedy(error.rejected)}", file=sys.stderr)  # noqa: T201
+            say(f"{error}{remedy(error.rejected)}")
             raise typer.Exit(1) from None
 
     def write_rejects(self, rejected: RowsLeftOut) -> None:
         """Write all rows that were left out, if that is wanted."""
         if self.rejects is not None:
             rejected.write(self.rejects)
-
-
-def takes(kind: type[TableOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a record, in place of its parameter ``files``, which is that record."""
-    hints = get_type_hints(kind, include_extras=True)
-    added = [
-        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(kind)
-    ]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(**given: Any) -> None:
-            files = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
-            command(files=files, **given)
-
-        parameters: list[Parameter] = []
-        for each in signature(command, eval_str=True).parameters.values():
-            parameters += added if each.name == "files" else [each]
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return run
-
-    return decorate
 
 
 def named_columns(texts: Iterable[str]) -> dict[str, str]:
@@ -170,5 +143,5 @@ def tell(rejected: RowsLeftOut, tally: Tally, questions: int) -> bool:
     if reason is not None:
         lines = [reason, *(line for line in lines if line not in reason)]
     for line in lines:
-        typer.echo(f"robustpool: {line}", err=True)
+        say(line)
     return reason is not None

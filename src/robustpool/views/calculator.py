@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..designs.any_aggregator import AnyAggregator
-    from ..typing import Floats
 
 STEPS = 100
 DIGITS = 6
@@ -44,11 +43,8 @@ def calculator(
     (['half', 'robust', 'minimax'], {'text': '0.022543', 'kind': 'proved', 'upper': 0.022542485937368562})
     """
     known = {**{name: worst_case_on_record(name) for name in RULES}, **(bounds or {})}
-    named = sorted(
-        (worst.regret, place, name)
-        for place, (name, worst) in enumerate(known.items())
-        if name in RULES and name not in aggregators and worst.regret is not None
-    )
+    regrets = {name: known[name].regret for name in RULES if name not in aggregators}
+    named = sorted((regret, place, name) for place, (name, regret) in enumerate(regrets.items()) if regret is not None)
     everything: dict[str, AnyAggregator] = {**aggregators, **{name: get_rule(name) for _, _, name in named}}
     if chosen not in everything:
         raise InputError(f"the chosen aggregator must be one of {', '.join(everything)}; it is {chosen!r}.")
@@ -65,18 +61,14 @@ def _entry(name: str, aggregator: AnyAggregator, worst: KnownWorstCase) -> dict[
     rule = as_aggregator(aggregator)
     table = tabulated(rule, np.arange(STEPS + 1) / STEPS)
     symmetric = bool(np.abs(table - table.T).max() < 1e-12)
+    values = table[np.tril_indices(STEPS + 1)] if symmetric else table
     return {
         "name": name,
         "formula": _formula(rule),
         "regret": _regret(worst),
         "symmetric": symmetric,
-        "values": _packed(table[np.tril_indices(STEPS + 1)] if symmetric else table),
+        "values": base64.b64encode(values.astype("<f4").tobytes()).decode("ascii"),  # exact to 3e-8
     }
-
-
-def _packed(values: Floats) -> str:
-    """Numbers as base64 of 32-bit floats, low byte first: exact to 3e-8."""
-    return base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")
 
 
 def _formula(rule: object) -> str:
@@ -84,11 +76,9 @@ def _formula(rule: object) -> str:
         return rule.formula
     kind = rule.aggregator if isinstance(rule, Design) else rule
     resolution = getattr(kind, "resolution", None)
-    return (
-        f"a table at the reports 0, 1/{resolution}, ..., 1, bilinear in between"
-        if resolution
-        else "a function of both reports"
-    )
+    if resolution is None:
+        return "a function of both reports"
+    return f"a table at the reports 0, 1/{resolution}, ..., 1, bilinear in between"
 
 
 def _regret(worst: KnownWorstCase) -> dict[str, Any]:

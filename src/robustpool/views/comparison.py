@@ -1,4 +1,4 @@
-"""A comparison of rules as plain data and as lines for people."""
+"""A comparison of rules as plain data, in words and numbers that its page says too, and as lines for people."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from math import isinf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.advice import COMMAND
-from ..evaluation.records import Decomposition, Interval
+from ..evaluation.advice import COMMAND, TO_DO
+from ..evaluation.diagnosis_words import without_forecasters
+from ..evaluation.records import Decomposition, Interval, Verdict
+from ..html import words
 from ..wording import estimate
-from . import comparison_words as words
 from .terminal import table, wrapped
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from ..evaluation.records import Comparison, RuleScore
 
+DIGITS = 4
+NOTHING = "-"
 SHORT = 3
 """Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
 
@@ -40,7 +43,7 @@ def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison
     for name, value in reading.items():
         if isinstance(value, dict):
             options += [f"--{name} {shlex.quote(f'{role}={own}')}" for role, own in value.items()]
-        elif value not in (False, "auto"):
+        elif value not in (False, None, "auto", "."):  # the defaults
             options.append(f"--{name}" if value is True else f"--{name} {shlex.quote(value)}")
     named = " ".join(["robustpool aggregate", shlex.quote(file), *options])
     return replace(comparison, advice=tuple(sentence.replace(COMMAND, named) for sentence in comparison.advice))
@@ -83,26 +86,92 @@ def _fields(record: object, *names: str) -> dict[str, Any]:
     return data
 
 
+# --------------------------------------------------------------------------------------------------------------- words
+
+
+def signed(value: float, digits: int = DIGITS) -> str:
+    """A difference as text, with its sign unless it is zero.
+
+    >>> signed(0.01), signed(-0.01), signed(-1e-9)
+    ('+0.0100', '-0.0100', '0.0000')
+    """
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else text[1:]
+
+
+def span(interval: Interval | None, digits: int = DIGITS) -> str:
+    """The ends of an interval.
+
+    >>> from robustpool.evaluation.records import Interval
+    >>> span(Interval(0.2, 0.18128, 0.22031)), span(Interval(0.0, -1e-9, 0.1)), span(None)
+    ('0.1813 to 0.2203', '0.0000 to 0.1000', '-')
+    """
+    if interval is None or isnan(interval.low) or isnan(interval.high):
+        return NOTHING
+    return " to ".join(estimate(end if round(end, digits) else 0.0, digits) for end in interval[1:])
+
+
+def scores(rule: RuleScore, digits: int = DIGITS) -> tuple[str, ...]:
+    """Brier score and difference to that of the reference, each with its interval, and the verdict.
+
+    The difference has ``digits``; the reference has no interval of its difference to itself.
+    """
+    ends = NOTHING if rule.verdict is Verdict.REFERENCE else span(rule.difference, digits)
+    return estimate(rule.brier.value), span(rule.brier), signed(rule.difference.value, digits), ends, rule.verdict.value
+
+
+def in_parts(advice: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The advice in two parts, of which the first may be empty: what to do, and why.
+
+    >>> in_parts(("What to do: use the mean.", "It is so.", "Nothing is proved."))
+    (('What to do: use the mean.',), ('It is so.', 'Nothing is proved.'))
+    """
+    at = sum(sentence.startswith(TO_DO) for sentence in advice[:1])
+    return advice[:at], advice[at:]
+
+
+def say(block: str, comparison: Comparison, **values: object) -> str:
+    """What ``comparison.txt`` says about one thing."""
+    return words("comparison.txt", block, it=comparison, **values)
+
+
+def of_base_rate(comparison: Comparison) -> str:
+    """What no forecaster at all would score, in a sentence; nothing where it is not to be had."""
+    score = comparison.base_rate_brier
+    return "" if isnan(score) else f"{without_forecasters(comparison)} has {estimate(score)}."
+
+
+def not_scored(comparison: Comparison, mark: str = "") -> list[str]:
+    """The rules that were not scored, in a sentence for each reason; ``mark`` goes around their names."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in comparison.unscored.items():
+        by_reason.setdefault(why, []).append(f"{mark}{name}{mark}")
+    return [
+        f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} not scored: {why}"
+        for why, names in by_reason.items()
+    ]
+
+
 # --------------------------------------------------------------------------------------------------------------- lines
 
 
 def as_lines(comparison: Comparison, width: int) -> list[str]:
     """What to do, the scores, and the reasons; at most ``width`` wide but for long names, which stay in one piece."""
-    to_do, why = words.in_parts(comparison.advice)
+    to_do, why = in_parts(comparison.advice)
     lines = [
-        *with_commands(to_do),
-        *([""] if to_do else []),
-        words.say("basis", comparison),
-        words.say("how_scored", comparison),
+        *(line for sentence in to_do for line in [*with_commands(sentence), ""]),
+        say("basis", comparison),
+        say("how_scored", comparison),
         "",
     ]
     lines += [*_table(comparison.rules, comparison.reference, width), "   (* cannot be told from the best)"]
-    lines += filter(None, [words.of_base_rate(comparison), *words.not_scored(comparison), *comparison.notes])
+    lines += filter(None, [of_base_rate(comparison), *not_scored(comparison), *comparison.notes])
     if comparison.recalibrated:
-        short = _shortened(comparison.recalibrated, comparison.reference)
-        lines += ["", f"After recalibration ({words.say('recalibrated_how', comparison)}):"]
+        often_wanted = {comparison.reference, "robust", "minimax"}
+        short = [rule for k, rule in enumerate(comparison.recalibrated) if k < SHORT or rule.name in often_wanted]
+        lines += ["", f"After recalibration ({say('recalibrated_how', comparison)}):"]
         lines += _table(short, comparison.reference, width)
-    return wrapped([*lines, *(["", why] if why else [])], width)
+    return wrapped([*lines, *(["", " ".join(why)] if why else [])], width)
 
 
 def with_commands(text: str) -> list[str]:
@@ -115,21 +184,11 @@ def with_commands(text: str) -> list[str]:
     return [f"    {part}" if place % 2 else part for place, part in enumerate(parts) if part]
 
 
-def _shortened(rules: Sequence[RuleScore], reference: str) -> list[RuleScore]:
-    """The best of them, and those that people ask for."""
-    return [rule for place, rule in enumerate(rules) if place < SHORT or rule.name in {reference, "robust", "minimax"}]
-
-
 def _table(rules: Sequence[RuleScore], reference: str, width: int) -> list[str]:
     """A line for each rule; short of width, fewer columns: the score's interval goes first, then that of the difference."""
-    columns = {
-        "   rule": [f" {'*' if rule.tied_with_best else ' '} {rule.name}" for rule in rules],
-        "Brier": [estimate(rule.brier.value) for rule in rules],
-        "95 % interval": [words.span(rule.brier) for rule in rules],
-        f"minus {reference}": [words.signed(rule.difference.value) for rule in rules],
-        "95 % interval ": [words.difference_span(rule) for rule in rules],
-        f"against {reference}": [rule.verdict.value for rule in rules],
-    }
+    heads = ("   rule", "Brier", "95 % interval", f"minus {reference}", "95 % interval ", f"against {reference}")
+    rows = [(f" {'*' if rule.tied_with_best else ' '} {rule.name}", *scores(rule)) for rule in rules]
+    columns = dict(zip(heads, zip(*rows, strict=True), strict=True))
     for dropped in (None, "95 % interval", "95 % interval ", f"minus {reference}"):
         columns.pop(dropped or "", None)
         right = [place for place, head in enumerate(columns) if head in ("Brier", f"minus {reference}")]

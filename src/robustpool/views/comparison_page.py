@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..evaluation.advice import TO_DO
 from ..evaluation.diagnosis_words import one_answer_says
 from ..wording import estimate, percent
 from . import comparison_pictures as pictures
-from .comparison_words import NOTHING, difference_span, not_scored, of_base_rate, say, signed, span
+from .comparison import NOTHING, in_parts, not_scored, of_base_rate, say, scores, span
 from .page import Page, Section, Table, write_page
 
 if TYPE_CHECKING:
@@ -23,12 +22,7 @@ FINE = 5
 
 
 def write_comparison(
-    comparison: Comparison,
-    path: FilePath,
-    *,
-    title: str = TITLE,
-    rule: str = "robust",
-    rejected: int | None = None,
+    comparison: Comparison, path: FilePath, *, title: str = TITLE, rule: str = "robust", rejected: int | None = None
 ) -> None:
     """Write the page of a comparison, whole or not at all."""
     write_page(comparison_page(comparison, title=title, rule=rule, rejected=rejected), path)
@@ -53,14 +47,13 @@ def comparison_page(
             *_recalibrated(comparison),
             _meaning(comparison),
         ),
-        settings=_settings(comparison, rejected),
+        settings=dict(line.split(": ", 1) for line in say("settings", comparison, rejected=rejected).split("\n\n")),
     )
 
 
 def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
     """The advice: first what to do, then the reasons in paragraphs that are not too long."""
-    to_do = [sentence for sentence in advice[:1] if sentence.startswith(TO_DO)]
-    why = advice[len(to_do) :]
+    to_do, why = in_parts(advice)
     return "\n\n".join([*to_do, *(" ".join(why[k : k + at_once]) for k in range(0, len(why), at_once))])
 
 
@@ -68,26 +61,15 @@ def _lead(advice: tuple[str, ...], at_once: int = 3) -> str:
 
 
 def _scores(comparison: Comparison) -> Section:
-    tables = (
-        _score_table("Scores", comparison.rules, comparison),
-        _other_table(comparison),
-        _decomposition_table(comparison),
-    )
+    scored = _score_table("Scores", comparison.rules, comparison)
+    tables = (scored, _other_table(comparison), _decomposition_table(comparison))
     text = f"{say('basis', comparison)} {say('how_scored', comparison)} {of_base_rate(comparison)}".strip()
     return Section("What the data say", text, tables, (*not_scored(comparison, "`"), *comparison.notes))
 
 
 def _score_table(title: str, rules: Iterable[RuleScore], comparison: Comparison) -> Table:
     rows = tuple(
-        (
-            f"{rule.name} *" if rule.tied_with_best else rule.name,
-            estimate(rule.brier.value),
-            _unbroken(span(rule.brier)),
-            signed(rule.difference.value, FINE),
-            _unbroken(difference_span(rule, FINE)),
-            _unbroken(rule.verdict.value),
-        )
-        for rule in rules
+        (f"{rule.name} *" if rule.tied_with_best else rule.name, *map(_unbroken, scores(rule, FINE))) for rule in rules
     )
     columns = ("rule", "Brier score", "95 % interval", f"minus that of {comparison.reference}", "95 % interval of that")
     return Table(title, (*columns, f"against {comparison.reference}"), rows, say("score_note", comparison))
@@ -120,8 +102,8 @@ def _decomposition_table(comparison: Comparison) -> Table:
     return Table("What the scores are made of", columns[:shown], tuple(row[:shown] for row in rows), note)
 
 
-def _parts(found: Decomposition | None) -> tuple[str, str]:
-    return (estimate(found and found.reliability), estimate(found and found.resolution))
+def _parts(score: Decomposition | None) -> tuple[str, str]:
+    return (estimate(score and score.reliability), estimate(score and score.resolution))
 
 
 def _unbroken(text: str) -> str:
@@ -130,7 +112,7 @@ def _unbroken(text: str) -> str:
 
 
 def _differences(comparison: Comparison) -> Section:
-    text = f"Compared with `{comparison.reference}`: {pictures.tally(comparison.rules)}."
+    text = f"Compared with `{comparison.reference}`: {say('tally', comparison)}"
     return Section(f"Which rules did better than {comparison.reference}", text, (pictures.differences(comparison),))
 
 
@@ -154,29 +136,26 @@ def _surface(comparison: Comparison, rule: str) -> tuple[Section, ...]:
 
 
 def _individuals(comparison: Comparison) -> Section:
-    found = comparison.individuals
+    it = comparison.individuals
     rows: tuple[tuple[str, ...], ...] = (
-        _measured("calibration slope", found.slope, "1", "below 1: over-confident; above 1: under-confident"),
-        _measured("calibration intercept", found.intercept, "0", "below 0: they expect too much; above 0: too little"),
-        _measured("correlation given the outcome", found.dependence, "0", "above 0: shared information or errors"),
-        _measured(
-            "stretch of the average",
-            found.stretch,
-            NOTHING,
-            "below 1: go less far than the average; above 1: beyond it",
+        _row("calibration slope", it.slope, "1", "below 1: over-confident; above 1: under-confident"),
+        _row("calibration intercept", it.intercept, "0", "below 0: they expect too much; above 0: too little"),
+        _row("correlation given the outcome", it.dependence, "0", "above 0: shared information or errors"),
+        _row(
+            "stretch of the average", it.stretch, NOTHING, "below 1: go less far than the average; above 1: beyond it"
         ),
-        ("answers of exactly 0 or 1", percent(found.certain), NOTHING, NOTHING, "nothing could change such a mind"),
-        ("Brier score of an answer", estimate(found.brier), NOTHING, NOTHING, "what a rule has to improve on"),
+        ("answers of exactly 0 or 1", percent(it.certain), NOTHING, NOTHING, "nothing could change such a mind"),
+        ("Brier score of an answer", estimate(it.brier), NOTHING, NOTHING, "what a rule has to improve on"),
     )
     if comparison.options is not None:
         rows = (rows[0], *rows[2:4], ("answers that rule out an option", *rows[4][1:]), *rows[5:])
-    note = say("individuals_note", comparison, without=one_answer_says(found))
+    note = say("individuals_note", comparison, without=one_answer_says(it))
     table = Table("The answers", ("quantity", "measured", "95 % interval", "the theory's", "what it means"), rows, note)
     return Section("The forecasters one by one", say("individuals", comparison), (table,))
 
 
-def _measured(name: str, found: Interval | None, ideal: str, meaning: str) -> tuple[str, ...]:
-    return (name, estimate(found and found.value, 2), _unbroken(span(found, 2)), ideal, meaning)
+def _row(name: str, measured: Interval | None, ideal: str, meaning: str) -> tuple[str, ...]:
+    return (name, estimate(measured and measured.value, 2), _unbroken(span(measured, 2)), ideal, meaning)
 
 
 def _recalibrated(comparison: Comparison) -> tuple[Section, ...]:
@@ -195,23 +174,3 @@ def _recalibrated(comparison: Comparison) -> tuple[Section, ...]:
 def _meaning(comparison: Comparison) -> Section:
     points = tuple(say("points", comparison).split("\n\n"))
     return Section("What these numbers mean", say("meaning", comparison), points=points)
-
-
-def _settings(comparison: Comparison, rejected: int | None) -> dict[str, str]:
-    methods = sorted({rule.recalibration for rule in comparison.recalibrated})
-    clusters = comparison.clusters
-    return {
-        "questions": f"{comparison.questions:,}",
-        "questions left out": f"{comparison.left_out:,}",
-        **({} if comparison.options is None else {"options a question": f"up to {comparison.options:,}"}),
-        "forecasters": f"{comparison.forecasters:,}",
-        "answers": f"{comparison.answers:,}",
-        **({} if rejected is None else {"rows rejected": f"{rejected:,}"}),
-        "clusters": "each question is its own" if clusters is None else f"{clusters:,}",
-        "pairs a question": "all answers at once" if comparison.pairs is None else f"up to {comparison.pairs:,}",
-        "clip": f"{comparison.clip:g}",
-        "reference": comparison.reference,
-        "recalibration": ", ".join(methods) or "none",
-        "bootstrap draws": f"{comparison.draws:,}",
-        "seed": str(comparison.seed),
-    }

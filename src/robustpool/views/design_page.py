@@ -12,7 +12,6 @@ import numpy as np
 from ..aggregators.grid import GridAggregator
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import KnownWorstCase
-from ..designs.design import agents_of
 from ..designs.design_file import design_to_json
 from ..designs.records import FiniteRecord, IndependentMixture, OtherRecord
 from ..errors import UnsupportedError
@@ -22,7 +21,7 @@ from ..html import words
 from ..plots.convergence import draw_convergence
 from ..plots.heatmaps import draw_aggregator
 from ..plots.style import new_figure, png
-from ..wording import at_most, counted, outward
+from ..wording import at_most, outward
 from .calculator import DIGITS, calculator
 from .lookup import MOST_PROFILES, lookup
 from .page import Page, Picture, Section, Table, write_page
@@ -49,19 +48,13 @@ def design_page(design: Design, *, file: str = "design.json", found: float | Non
         raise UnsupportedError(
             f"a report is for finite families and independent agents; {design.name} is for {design.made_for}."
         )
+    lower, upper = outward(design.lower, "ROUND_FLOOR", DIGITS), _upper(design, DIGITS)
     return Page(
-        title=_title(design),
-        lead=_lead(design),
-        sections=(
-            _cost(design, file),
-            _forecasts(design),
-            *_convergence(design),
-            _nature(design),
-        ),
+        title=_say("title", design),
+        lead=_say("lead", design, upper=upper, lower=lower),
+        sections=(_cost(design, file), _forecasts(design), *_convergence(design), _nature(design)),
         settings=_settings(design),
-        calculator=_calculator(design, family.prior_range, found)
-        if isinstance(family, ConditionallyIndependent) and family.agents == 2
-        else None,
+        calculator=_calculator(design, found),
         lookup=lookup(table, family)
         if isinstance(family, FiniteRecord) and isinstance(table, TableAggregator)
         else None,
@@ -79,33 +72,14 @@ def write_design(design: Design, file: str, path: FilePath) -> None:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def _title(design: Design) -> str:
-    family = design.family
-    if isinstance(family, FiniteRecord):
-        return f"A robust aggregator for {counted(family.structures, 'information structure')}"
-    return f"A robust aggregator for {counted(agents_of(design) or 0, 'independent forecaster')}"
-
-
 def _say(block: str, design: Design, **values: object) -> str:
     """What ``design.txt`` says about one thing."""
-    return words("design.txt", block, it=design, payoff=_payoff(design), nobody=_nobody(design), **values)
+    finite = isinstance(design.family, FiniteRecord)
+    return words("design.txt", block, it=design, payoff=_payoff(design), finite=finite, **values)
 
 
 def _payoff(design: Design) -> str:
     return PAYOFFS.get(design.settings.paradigm, "payoff")
-
-
-def _sure(design: Design) -> str:
-    """How the upper bound is known, in the file's own word."""
-    if design.bounds.proved:
-        return "proved"
-    return "found by search, not proved" if design.bounds.searched else "measured in floating point, not proved"
-
-
-def _lead(design: Design) -> str:
-    on_a_grid = not isinstance(design.family, FiniteRecord) and design.settings.nature != "continuous"
-    lower = outward(design.lower, "ROUND_FLOOR", DIGITS)
-    return _say("lead", design, upper=_upper(design, DIGITS), lower=lower, on_a_grid=on_a_grid)
 
 
 def _upper(design: Design, digits: int) -> str:
@@ -113,43 +87,20 @@ def _upper(design: Design, digits: int) -> str:
     return outward(design.upper, "ROUND_FLOOR" if design.bounds.searched else "ROUND_CEILING", digits)
 
 
-def _nobody(design: Design) -> str:
-    """Whom the lower bound speaks of: against continuous nature the tables with these knots, else any aggregator."""
-    like = " under the same restrictions" if design.settings.restrictions else ""
-    if isinstance(design.aggregator, GridAggregator) and design.settings.nature == "continuous":
-        return f"no table with knots in steps of 1/{design.aggregator.resolution}{like}"
-    return f"no aggregator{like}"
-
-
 # --- the sections -----------------------------------------------------------------------------------------------------
 
 
 def _cost(design: Design, file: str) -> Section:
-    least = f"{_nobody(design)} can be sure of less than"
+    least = f"{_say('nobody', design)} can be sure of less than"
     rows = (
         (least, outward(design.lower, "ROUND_FLOOR", 9), "measured in floating point, not proved"),
-        ("this one's worst case", _upper(design, 9), _sure(design)),
+        ("this one's worst case", _upper(design, 9), _say("sure", design)),
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
     )
     title = f"Bounds on the worst {_payoff(design)}"
     table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
-    return Section("What it can cost", _say("cost", design), (table,), _commands(design, file))
-
-
-def _commands(design: Design, file: str) -> tuple[str, ...]:
-    finite, file = isinstance(design.family, FiniteRecord), shlex.quote(file)
-    use = f"Use it: `robustpool aggregate {_example(design)} --rule {file}`."
-    search = () if finite else (f"Look for a structure with a worse regret: `robustpool worst-case {file}`.",)
-    if not design.certifiable:
-        why = "Its bounds cannot be proved yet: only regrets under the square loss can, of tables for two agents and a range of priors."
-        return (use, *search, why)
-    if finite:
-        prove = (
-            f"Prove its bounds: `robustpool certify {file} --family FAMILY.json`, with the family that it was made for."
-        )
-    else:
-        prove = f"Prove its bounds: `robustpool certify {file} --out certificate.json`, and then `robustpool verify certificate.json`."
-    return (use, *search, prove)
+    commands = _say("commands", design, example=_example(design)).replace("DESIGN", shlex.quote(file))
+    return Section("What it can cost", _say("cost", design), (table,), tuple(commands.split("\n\n")))
 
 
 def _example(design: Design) -> str:
@@ -162,15 +113,15 @@ def _example(design: Design) -> str:
 
 def _forecasts(design: Design) -> Section:
     aggregator, family = design.aggregator, design.family
-    parts: tuple[Picture | Table, ...]
-    if isinstance(aggregator, TableAggregator) and isinstance(family, FiniteRecord):
-        parts = (_listed(design, aggregator, family),)
-    else:
-        assert isinstance(aggregator, GridAggregator)
-        pictures = {1: (), 2: (_heatmap,)}.get(aggregator.agents, (_slices,))
-        parts = tuple(draw(design, aggregator) for draw in pictures)
-        parts += () if aggregator.agents == 2 else (_grid_table(design, aggregator),)
-    return Section("What it says", _say("forecasts", design), parts)
+    parts: list[Picture | Table] = []
+    if isinstance(aggregator, GridAggregator):
+        if aggregator.agents > 1:
+            parts.append(_heatmap(design, aggregator) if aggregator.agents == 2 else _slices(design, aggregator))
+        if aggregator.agents != 2:
+            parts.append(_grid_table(design, aggregator))
+    elif isinstance(family, FiniteRecord):
+        parts.append(_listed(design, aggregator, family))
+    return Section("What it says", _say("forecasts", design), tuple(parts))
 
 
 def _heatmap(design: Design, aggregator: GridAggregator) -> Picture:
@@ -189,17 +140,12 @@ def _slices(design: Design, aggregator: GridAggregator) -> Picture:
     fixed, others = sorted({N // 4, N // 2, N - N // 4}), "third report" if rest == 1 else "other reports"
     figure, axes = new_figure(columns=len(fixed), width=3.2, height=2.9)
     for k, ax in zip(fixed, axes[0], strict=True):
-        draw_aggregator(aggregator.values.reshape(N + 1, N + 1, -1)[:, :, _alike(k, N, rest)], ax, bar=k == fixed[-1])
+        panel: Any = (..., *[k] * rest)
+        draw_aggregator(aggregator.values[panel], ax, bar=k == fixed[-1])
         ax.set_title(f"{others} {k / N:g}")
     alt, meaning = _say("slices", design, panels=len(fixed), others=others).split("\n\n")
-    return Picture(
-        "slices", f"The forecast over two reports, for some values of the {others}", png(figure), alt, meaning
-    )
-
-
-def _alike(k: int, N: int, count: int) -> int:
-    """Where ``count`` reports that are all k/N stand among their (N + 1)^count profiles."""
-    return sum(k * (N + 1) ** place for place in range(count))
+    title = f"The forecast over two reports, for some values of the {others}"
+    return Picture("slices", title, png(figure), alt, meaning)
 
 
 def _grid_table(design: Design, aggregator: GridAggregator) -> Table:
@@ -231,8 +177,7 @@ def _report(agent: Floats) -> str:
 
 
 def _cut(design: Design, count: int, *, symmetric: bool = False, looked_up: bool = False) -> str:
-    values = {"count": count, "most": MOST_ROWS, "symmetric": symmetric, "looked_up": looked_up}
-    return _say("forecasts_note", design, **values)
+    return _say("forecasts_note", design, count=count, most=MOST_ROWS, symmetric=symmetric, looked_up=looked_up)
 
 
 def _convergence(design: Design) -> tuple[Section, ...]:
@@ -248,9 +193,7 @@ def _convergence(design: Design) -> tuple[Section, ...]:
 def _nature(design: Design) -> Section:
     mixture, weights = design.mixture, design.mixture.weight
     heavy = [t for t in np.argsort(-weights, kind="stable")[:MOST_STRUCTURES] if weights[t] >= LEAST_WEIGHT]
-    exchanged: tuple[str, ...] = ()
     if isinstance(mixture, IndependentMixture):
-        exchanged = mixture.exchanged
         columns = ("weight", "prior", *(f"agent {k + 1} says" for k in range(mixture.reports.shape[1])))
         rows = tuple(
             (f"{weights[t]:.4f}", f"{mixture.prior[t]:.6f}", *(_either(pair) for pair in mixture.reports[t].tolist()))
@@ -259,8 +202,7 @@ def _nature(design: Design) -> Section:
     else:
         columns, names = ("structure", "weight"), mixture.name
         rows = tuple((names[t] if names else f"number {mixture.structure[t]}", f"{weights[t]:.4f}") for t in heavy)
-    counts = {"shown": len(heavy), "all": len(weights), "share": f"{weights[heavy].sum():.0%}"}
-    note = _say("nature_note", design, exchanged=exchanged, **counts)
+    note = _say("nature_note", design, shown=len(heavy), all=len(weights), share=f"{weights[heavy].sum():.0%}")
     table = Table("The heaviest structures of nature's mixture", columns, rows, note)
     return Section("What nature plays", _say("nature", design), (table,))
 
@@ -273,22 +215,22 @@ def _either(pair: list[float]) -> str:
 def _settings(design: Design) -> dict[str, str]:
     data = design_to_json(design)
     settings = {key.replace("_", " "): _shown(value) for key, value in data["settings"].items() if key != "version"}
-    family = {
-        f"family: {key.replace('_', ' ')}": "any" if value is None else _shown(value)
-        for key, value in data["family"].items()
+    family = {f"family: {key.replace('_', ' ')}": _shown(value, "any") for key, value in data["family"].items()}
+    return {
+        **family,
+        **settings,
+        "stopped because": design.stopped.sentence,
+        "rounds played": f"{design.rounds:,}",
+        "seconds": f"{design.seconds:.2f}",
+        **{f"version of {name}": version for name, version in data["versions"].items()},
+        "file format": data["format"],
+        "hash": data["hash"],
     }
-    versions = {f"version of {name}": _shown(value) for name, value in data["versions"].items()}
-    run = {
-        "stopped because": data["stopped"]["sentence"],
-        "rounds played": f"{data['rounds']:,}",
-        "seconds": f"{data['seconds']:.2f}",
-    }
-    return {**family, **settings, **run, **versions, "file format": data["format"], "hash": data["hash"]}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, nothing: str = "none") -> str:
     if value is None:
-        return "none"
+        return nothing
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
@@ -299,11 +241,11 @@ def _shown(value: Any) -> str:
 # --- the calculator ---------------------------------------------------------------------------------------------------
 
 
-def _calculator(design: Design, prior_range: tuple[float, float], found: float | None) -> dict[str, Any]:
-    return calculator(
-        {THIS: design},
-        THIS,
-        bounds={THIS: KnownWorstCase(found=design.upper if design.off_grid else found)},
-        prior_range=prior_range,
-        note=_say("calculator", design),
-    )
+def _calculator(design: Design, found: float | None) -> dict[str, Any] | None:
+    """For two independent agents."""
+    family = design.family
+    if not isinstance(family, ConditionallyIndependent) or family.agents != 2:
+        return None
+    bounds = {THIS: KnownWorstCase(found=design.upper if design.off_grid else found)}
+    note = _say("calculator", design)
+    return calculator({THIS: design}, THIS, bounds=bounds, prior_range=family.prior_range, note=note)

@@ -8,40 +8,34 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..wording import percent, shown
 from .terminal import table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..explanation.records import Explanation, Saying
+    from ..explanation.records import Explanation, KnownRange, Saying
+    from ..typing import Booleans
 
 ROWS = 11
 """Lines of the plot between its axes: one for each tenth."""
 
 BRAILLE = 0x2800
-DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """The bits of a braille character, four dots high and two wide, which stands for eight dots of the curve."""
+
+SENTENCES = ("answer", "on_rules", "on_base_rate", "on_range", "closing")
 
 
 def as_data(why: Explanation) -> dict[str, Any]:
     """The explanation as a JSON object."""
-    known = why.prior_range
-    return {
-        "reports": why.reports,
-        "rules": [asdict(said) for said in why.rules],
+    data = asdict(why)
+    names = ("reports", "rules", "posterior", "agrees_at", "even_at", "prior_range", "span")
+    return {name: data[name] for name in names} | {
         "posterior": [{"prior": prior, "posterior": posterior} for prior, posterior in why.posterior],
-        "agrees_at": why.agrees_at,
-        "even_at": why.even_at,
-        "prior_range": None if known is None else asdict(known),
-        "span": None if why.span is None else asdict(why.span),
-        "sentences": {
-            "answer": list(why.answer),
-            "rules": list(why.on_rules),
-            "base_rate": list(why.on_base_rate),
-            "range": list(why.on_range),
-            "closing": list(why.closing),
-        },
+        "sentences": {name.removeprefix("on_"): data[name] for name in SENTENCES},
     }
 
 
@@ -112,22 +106,23 @@ def plot(why: Explanation, width: int, *, braille: bool) -> list[str]:
     forecast, known = shown(why.forecast), why.prior_range
     gutter = 3 + len(forecast)
     columns = min(width, 80) - gutter - 1
-    across, down = (2, 4) if braille else (1, 1)
-    curve = _curve(why.posterior_at, columns * across, ROWS * down)
+    down, across = DOTS.shape if braille else (1, 1)
+    dots = _curve(why.posterior_at, columns * across, ROWS * down)
     level = _row(why.forecast, ROWS * down)
     labels = {0: "1.0", ROWS // 2: "0.5", ROWS - 1: "0.0", level // down: forecast}
-    draw = _braille if braille else _ascii
-    lines = [f"{labels.get(row, ''):>{gutter}}|{draw(curve, level, row, columns)}".rstrip() for row in range(ROWS)]
-    axis = _axis(columns, *((0.0, 0.0) if known is None else (known.low, known.high)))
-    below = [axis, _base_rates(columns), f"{'base rate':^{columns}}"]
-    corners = ("+", " ", " ")
-    return ["   posterior", *lines, *(f"{' ' * gutter}{a}{b}".rstrip() for a, b in zip(corners, below, strict=True))]
+    drawn = (_braille if braille else _ascii)(dots, level)
+    lines = [f"{labels.get(row, ''):>{gutter}}|{line}".rstrip() for row, line in enumerate(drawn)]
+    below = ["+" + _axis(columns, known), " " + _base_rates(columns), f" {'base rate':^{columns}}"]
+    return ["   posterior", *lines, *(f"{' ' * gutter}{line}".rstrip() for line in below)]
 
 
-def _curve(posterior: Callable[[float], float], columns: int, rows: int) -> list[range]:
-    """The rows that the falling curve takes in each column, joined to the next so that no gap stays."""
+def _curve(posterior: Callable[[float], float], columns: int, rows: int) -> Booleans:
+    """The dots of the falling curve, (rows, columns), each column joined to the next so that no gap stays."""
+    dots = np.zeros((rows, columns), dtype=bool)
     at = [_row(posterior((column + 0.5) / columns), rows) for column in range(columns)]
-    return [range(row, max(row + 1, after)) for row, after in pairwise([*at, at[-1]])]
+    for column, (row, after) in enumerate(pairwise([*at, at[-1]])):
+        dots[row : max(row + 1, after), column] = True
+    return dots
 
 
 def _row(value: float, rows: int) -> int:
@@ -135,30 +130,27 @@ def _row(value: float, rows: int) -> int:
     return round((1 - value) * (rows - 1))
 
 
-def _ascii(curve: list[range], level: int, row: int, columns: int) -> str:
-    return "".join("*" if row in curve[c] else "-" if row == level else " " for c in range(columns))
+def _ascii(dots: Booleans, level: int) -> list[str]:
+    """A line for each row of dots; the forecast is a dashed line."""
+    return [
+        "".join("*" if dot else "-" if row == level else " " for dot in line) for row, line in enumerate(dots.tolist())
+    ]
 
 
-def _braille(curve: list[range], level: int, row: int, columns: int) -> str:
-    """One line of characters with eight dots each; the forecast is every other dot."""
-    cells = []
-    for column in range(columns):
-        bits = 0
-        for down, pair in enumerate(DOTS):
-            dots = 4 * row + down
-            for across, bit in enumerate(pair):
-                on_level = dots == level and across == 0
-                bits |= bit if on_level or dots in curve[2 * column + across] else 0
-        cells.append(chr(BRAILLE + bits) if bits else " ")
-    return "".join(cells)
+def _braille(dots: Booleans, level: int) -> list[str]:
+    """Lines of characters with eight dots each; the forecast is every other dot."""
+    dots[level, ::2] = True
+    down, across = DOTS.shape
+    bits = np.einsum("rdca,da->rc", dots.reshape(ROWS, down, -1, across), DOTS)
+    return ["".join(chr(BRAILLE + cell) if cell else " " for cell in line) for line in bits.tolist()]
 
 
-def _axis(columns: int, low: float, high: float) -> str:
-    """The lower axis, on which what is known of the base rate is marked; 0 to 0: nothing is."""
-    if high == 0:
+def _axis(columns: int, known: KnownRange | None) -> str:
+    """The lower axis, on which what is known of the base rate is marked."""
+    if known is None or known.high == 0:
         return "-" * columns
-    first = min(int(low * columns), columns - 1)
-    last = max(round(high * columns), first + 1)
+    first = min(int(known.low * columns), columns - 1)
+    last = max(round(known.high * columns), first + 1)
     return "-" * first + "=" * (last - first) + "-" * (columns - last)
 
 

@@ -134,7 +134,4 @@ def render(page: Page) -> str:
     ('<!doctype html>', True, False)
     """
     tools = {name: data for name in TOOLS if (data := getattr(page, name)) is not None}
-    contents = [(name, TOOLS[name]) for name in tools]
-    contents += [(f"s{number}", section.title) for number, section in enumerate(page.sections, 1)]
-    contents += [("settings", "Settings")] if page.settings else []
-    return templates().get_template("page.html").render(page=page, tools=tools, contents=contents, version=__version__)
+    return templates().get_template("page.html").render(page=page, tools=tools, titles=TOOLS, version=__version__)

@@ -31,6 +31,9 @@ LEGEND = (
     "defaults stand. `robustpool certify RULE` proves it again, `robustpool worst-case RULE` repeats the search.",
 )
 
+RUN = ("lower", "upper", "gap", "rounds", "seconds")
+"""What is said of every run of a solver."""
+
 
 def rules() -> View:
     """The rules by name, with what is on record of their worst cases."""
@@ -44,22 +47,20 @@ def _rule_data(name: str, rule: Definition, worst: KnownWorstCase) -> dict[str, 
     return {
         "name": name,
         "parameters": {key: {"default": p.default, "range": str(p)} for key, p in rule.parameters.items()},
-        "takes_weights": rule.takes_weights,
-        "formula": rule.formula,
-        "source": rule.source,
-        "regret": worst.regret,
-        "proved": worst.proved,
-        "lower": worst.lower,
-        "upper": worst.upper,
-        "found": worst.found,
+        **_fields(rule, "takes_weights", "formula", "source"),
+        **_fields(worst, "regret", "proved", "lower", "upper", "found"),
     }
+
+
+def _fields(record: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
 
 
 def _rule_lines(name: str, rule: Definition, worst: KnownWorstCase) -> list[str]:
-    defaults = {
-        key: "to be given" if p.default is None else f"by default {p.default:g}" for key, p in rule.parameters.items()
-    }
-    parameters = ", ".join(f"{key} in {p}, {defaults[key]}" for key, p in rule.parameters.items())
+    parameters = ", ".join(
+        f"{key} in {p}, " + ("to be given" if p.default is None else f"by default {p.default:g}")
+        for key, p in rule.parameters.items()
+    )
     if worst.lower is not None and worst.upper is not None:
         regret = f"{between(worst.lower, worst.upper, 9)}, proved"
     else:
@@ -85,12 +86,7 @@ def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, sec
     """The proved bounds, over what, and how they are checked again."""
     data = {
         "rule": rule,
-        "claim": proof.claim,
-        "claims": list(proof.claims),
-        "upper": proof.upper,
-        "lower": proof.lower,
-        "value": proof.value,
-        "arithmetic": proof.arithmetic,
+        **_fields(proof, "claim", "claims", "upper", "lower", "value", "arithmetic"),
         "finished": finished,
         "seconds": seconds,
         "output": file,
@@ -119,15 +115,9 @@ def _over(family: dict[str, Any]) -> str:
 def verdict(verdict: Verification, seconds: float) -> View:
     """Whether a certificate is right, and what it proves."""
     data = {
-        "verified": verdict.verified,
-        "upper": verdict.upper,
-        "lower": verdict.lower,
-        "value": verdict.value,
-        "sentence": verdict.sentence,
-        "claims": list(verdict.claims),
+        **_fields(verdict, "verified", "upper", "lower", "value", "sentence", "claims"),
         "claim": " ".join(verdict.claims) or None,
-        "label": verdict.label,
-        "over_budget": verdict.over_budget,
+        **_fields(verdict, "label", "over_budget"),
         "seconds": seconds,
     }
     lines = [f"{'verified' if verdict.verified else 'NOT verified'}: {verdict.sentence}"]
@@ -137,22 +127,16 @@ def verdict(verdict: Verification, seconds: float) -> View:
 
 def curve(reports: int, priors: int, solutions: dict[float, Solution]) -> View:
     """The value of the game by Lipschitz constant."""
-    points = [
-        {"lipschitz": L, **_bounds(solution), "converged": solution.converged} for L, solution in solutions.items()
-    ]
+    points = [{"lipschitz": L, **_fields(it, *RUN, "converged")} for L, it in solutions.items()]
     rows = [(f"{L:g}", f"{it.lower:.6f}", f"{it.upper:.6f}", f"{it.gap:.1e}") for L, it in solutions.items()]
     return {"reports": reports, "priors": priors, "points": points}, table(("Lipschitz", "lower", "upper", "gap"), rows)
-
-
-def _bounds(solution: Solution) -> dict[str, Any]:
-    return {name: getattr(solution, name) for name in ("lower", "upper", "gap", "rounds", "seconds")}
 
 
 def design(solution: Solution, file: str, report: str | None, checkpoint: str) -> View:
     """The value of the game, how it was reached, and where the design is."""
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
-        **_bounds(solution),
+        **_fields(solution, *RUN),
         "stopped": solution.stopped.value,
         "guarantee": guarantee and asdict(guarantee),
         "output": file,

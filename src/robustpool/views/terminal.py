@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,15 +17,11 @@ def terminal_width() -> int:
 
 def wrapped(lines: Iterable[str], width: int) -> list[str]:
     """Sentences over as many lines as they need; what is indented stays as it is."""
-    return [
-        part
-        for line in lines
-        for part in (
-            [line]
-            if line.startswith(" ") or len(line) <= width
-            else wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        )
-    ]
+    paragraph = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    parts: list[str] = []
+    for line in lines:
+        parts += [line] if line.startswith(" ") or len(line) <= width else paragraph.wrap(line)
+    return parts
 
 
 def facts(pairs: Mapping[str, str | None], width: int) -> list[str]:

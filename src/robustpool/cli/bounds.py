@@ -1,0 +1,184 @@
+"""``robustpool rules``, ``worst-case``, ``certify`` and ``verify``: what a rule can lose, on record, searched, proved and checked."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from ..verification.reading import STEPS
+from .command import command
+from .output import Answer, say
+from .progress import progress_bar, share_bar
+
+if TYPE_CHECKING:
+    from ..families.conditionally_independent import ConditionallyIndependent
+
+Rule = Annotated[str, Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)]
+Agents = Annotated[
+    int | None, Option(help="How many conditionally independent agents.", show_default="2, or the design's")
+]
+PriorRange = Annotated[
+    tuple[float, float] | None,
+    Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
+]
+
+
+@command
+def rules() -> Answer:
+    """List the rules: name, parameters, formula, source, worst-case regret and whether that is proved.
+
+    \b
+    Example:
+      robustpool rules --json
+    """
+    from ..views import results
+
+    return Answer(*results.rules())
+
+
+@command
+def worst_case(
+    rule: Rule,
+    agents: Agents = None,
+    prior_range: PriorRange = None,
+    loss: Annotated[str, Option(help="square or log.")] = "square",
+    seed: Annotated[int, Option(help="The same seed gives the same search.")] = 0,
+) -> Answer:
+    """Search for the information structure on which a rule loses most to someone who knows the structure.
+
+    Searches all priors and all reports of conditionally independent agents. What it finds is a lower bound on the
+    worst case: found, not proved.
+
+    \b
+    Examples:
+      robustpool worst-case average-prior
+      robustpool worst-case log-odds:alpha=0.6 --json
+      robustpool worst-case design.json
+    """
+    from ..families.worst_case import worst_case as search
+    from ..views import results
+
+    worst = search(rule, _independent(rule, agents, prior_range), loss=loss, rng=seed)
+    return Answer(*results.worst_case(rule, worst))
+
+
+@command
+def certify(
+    rule: Rule,
+    out: Annotated[
+        str | None, Option("--out", "-o", help="Where to write the certificate.", show_default="CERT-<rule>.json")
+    ] = None,
+    agents: Agents = None,
+    prior_range: PriorRange = None,
+    family: Annotated[str | None, Option(help="The family file of a design that was made for one.")] = None,
+    paradigm: Annotated[
+        str | None,
+        Option(
+            help="additive, absolute or ratio, for a rule on a finite family.", show_default="additive, or the design's"
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        Option(
+            help="How far the proved bound may lie above the worst structure found.",
+            show_default="1e-9 for functions of the summed log-odds, else 5e-7",
+        ),
+    ] = None,
+) -> Answer:
+    """Prove bounds on the worst-case regret, over all priors, all reports and any number of signals.
+
+    The upper bound is proved with rigorous arithmetic, the lower bound by an explicit structure, and both can be re-checked
+    with `robustpool verify`. Ctrl-C keeps the bound that was reached. Exit status 1: a bound was proved, but it is
+    further than the tolerance above the worst structure found.
+
+    \b
+    Examples:
+      robustpool certify minimax
+      robustpool certify design.json --out certificate.json
+      robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
+    """
+    from ..certificates.certify import certify as prove
+    from ..errors import InputError
+    from ..files import refuse_foreign
+    from ..verification.verify import CERTIFICATE_FORMAT
+    from ..views import results
+
+    target = f"CERT-{_stem(rule, agents, prior_range)}.json" if out is None else out
+    refuse_foreign("--out", target, CERTIFICATE_FORMAT, "a certificate")
+    about: Any = family
+    if agents is not None or prior_range is not None:
+        if family is not None:
+            raise InputError("--family brings its own structures; leave out --agents and --prior-range.")
+        about = _independent(rule, agents, prior_range)
+    began = time.perf_counter()
+    last: Any = None
+    of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
+    with progress_bar("{task.fields[bound]}", of_priors, total=1, bound="") as tell:
+
+        def progress(state: Any) -> None:
+            """Show the bound as it falls, and how many intervals of priors are left."""
+            nonlocal last
+            last = state
+            proved = f"proved <= {state.upper:.9f}" if state.upper < 1 else "covering the priors"
+            bound, every = f"{proved}, found {state.lower:.9f}", state.done + state.left
+            line = f"{bound}, {state.done:,} of {every:,} intervals of priors"
+            tell(line, completed=state.done, total=every, bound=bound)
+
+        try:
+            certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
+        except KeyboardInterrupt:
+            say("stopped before a bound was reached; no certificate was written.")
+            raise
+    certificate.save(target)
+    finished, seconds = last.left == 0, time.perf_counter() - began
+    return Answer(*results.certificate(rule, certificate, target, finished=finished, seconds=seconds), finished)
+
+
+def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> str:
+    """What tells one certificate from another: log-odds-alpha=0.6-3-agents-0.1-to-0.5."""
+    name = Path(rule).stem if rule.endswith(".json") else rule.replace(":", "-").replace(",", "-")
+    count = "" if agents is None else f"-{agents}-agents"
+    return name + count + ("" if prior_range is None else "-{:g}-to-{:g}".format(*prior_range))
+
+
+def _independent(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> ConditionallyIndependent:
+    """All reports, and what the options say of agents and priors, or else the design."""
+    from ..designs.any_aggregator import is_design_file
+    from ..designs.design_file import load_design
+    from ..errors import InputError
+    from ..families.conditionally_independent import ConditionallyIndependent
+
+    own = load_design(rule).family if is_design_file(rule) else ConditionallyIndependent()
+    if not isinstance(own, ConditionallyIndependent):
+        raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
+    count = own.agents if agents is None else agents
+    return ConditionallyIndependent(count, None, None, own.prior_range if prior_range is None else prior_range)
+
+
+@command
+def verify(
+    certificate: Annotated[str, Argument(help="A file that `robustpool certify` wrote.")],
+    budget: Annotated[
+        int, Option(min=1, help="How much work the check may take, in steps of about a microsecond.")
+    ] = STEPS,
+) -> Answer:
+    """Re-check every bound of a certificate, from the file alone, with nothing of the code that made it.
+
+    Shows each claim that was proved. A label in the file is shown apart: nothing is proved of it. Exit status 1: not
+    verified, with a sentence that says which claim does not hold, or that the check needs more than the budget.
+
+    \b
+    Examples:
+      robustpool verify CERT-minimax.json
+      robustpool verify CERT-design.json --budget 100000000
+    """
+    from ..verification.verify import verify as check
+    from ..views import results
+
+    began = time.perf_counter()
+    with share_bar() as bar:
+        verdict = check(certificate, lambda share: bar("re-checking the certificate", share), budget=budget)
+    return Answer(*results.verdict(verdict, time.perf_counter() - began), verdict.verified)
