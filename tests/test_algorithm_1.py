@@ -13,6 +13,7 @@ import pytest
 
 import reference
 import robustpool as rp
+from refusals import input_error
 from robustpool.execution import InProcess, using
 from robustpool.families.finite_game import FiniteNature, finite_game
 from robustpool.families.random_families import random_joints
@@ -259,18 +260,18 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, wa
 def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
     family, file = rp.random_family(10, rng=1), tmp_path / "state.npz"
     algorithm_1(family, checkpoint=file)
-    with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+    with input_error("belongs to another family, version or settings"):
         algorithm_1(family, checkpoint=file, resume=True, loss="log")
-    with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+    with input_error("belongs to another family, version or settings"):
         algorithm_1(rp.random_family(10, rng=2), checkpoint=file, resume=True)
-    with pytest.raises(rp.InputError, match=r"nothing to resume; .*gone.npz' does not exist"):
+    with input_error(r"nothing to resume; .*gone.npz' does not exist"):
         algorithm_1(family, checkpoint=tmp_path / "gone.npz", resume=True)
     own = [
         rp.ConvexLoss(lambda y, state: cp.square(y - state)),
         rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3)),
     ]
     algorithm_1(family, checkpoint=file, loss=own[0], rounds=2)
-    with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+    with input_error("belongs to another family, version or settings"):
         algorithm_1(family, checkpoint=file, loss=own[1], rounds=4, resume=True)  # the same name, another loss
     limits: list[Any] = [
         (),
@@ -282,17 +283,17 @@ def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
     ]
     for limit, other in pairwise(limits):
         algorithm_1(family, checkpoint=file, restrictions=limit, rounds=1)
-        with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+        with input_error("belongs to another family, version or settings"):
             algorithm_1(family, checkpoint=file, restrictions=other, rounds=2, resume=True)
     whole = file.read_bytes()
     for damaged in (b"nonsense", b"", b"\0\0\0", whole[: len(whole) // 2]):
         file.write_bytes(damaged)
-        with pytest.raises(rp.InputError, match=r"is not a checkpoint, or a damaged one \(\w+\)\.$"):
+        with input_error(r"is not a checkpoint, or a damaged one \(\w+\)\.$"):
             algorithm_1(family, checkpoint=file, resume=True)
-    with pytest.raises(rp.InputError, match="resume needs the checkpoint file to go on from; checkpoint is None"):
+    with input_error("resume needs the checkpoint file to go on from; checkpoint is None"):
         algorithm_1(family, resume=True)
     (tmp_path / "file").write_text("")
-    with pytest.raises(rp.InputError, match="'file' is not a folder that can be written to"):
+    with input_error("'file' is not a folder that can be written to"):
         algorithm_1(family, checkpoint=tmp_path / "file" / "state.npz")
 
 
@@ -372,8 +373,7 @@ def test_bad_options_get_one_sentence(options: dict[str, Any], message: str) -> 
 
 
 def test_a_family_is_needed() -> None:
-    with pytest.raises(
-        rp.InputError,
-        match="family must be a FiniteFamily, ConditionallyIndependent or a list of structures; it is list",
+    with input_error(
+        "family must be a FiniteFamily, ConditionallyIndependent or a list of structures; it is list",
     ):
         algorithm_1([1, 2])

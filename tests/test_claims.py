@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import robustpool as rp
+from refusals import input_error, unsupported_error
 from robustpool.certificates.finite import finite_certificate
 from robustpool.cli.app import app
 from robustpool.families.family_file import EXAMPLES
@@ -116,15 +117,13 @@ def test_a_rule_on_a_finite_family_at_the_command_line(tmp_path: Path) -> None:
 def test_the_log_loss_is_not_certified(tmp_path: Path) -> None:
     design = tmp_path / "design.json"
     rp.save_design(rp.solve(rp.load_family(UNKNOWN), loss="log", tolerance=1e-6), design)
-    with pytest.raises(
-        rp.UnsupportedError, match="certificates are for the square loss; the design was made for 'log'"
-    ):
+    with unsupported_error("certificates are for the square loss; the design was made for 'log'"):
         rp.certify(design, UNKNOWN)
 
 
 def test_independent_agents_are_certified_for_the_regret_only() -> None:
     for paradigm in ("absolute", "ratio"):
-        with pytest.raises(rp.UnsupportedError, match=f"for the paradigm 'additive' only; it is '{paradigm}'"):
+        with unsupported_error(f"for the paradigm 'additive' only; it is '{paradigm}'"):
             rp.certify("mean", paradigm=paradigm)
     assert rp.certify("minimax", paradigm="additive").upper < 0.0226
 
@@ -132,7 +131,7 @@ def test_independent_agents_are_certified_for_the_regret_only() -> None:
 def test_an_infinite_ratio_is_no_bound() -> None:
     """Where the omniscient aggregator knows the state, any other has infinitely many times its loss."""
     knows = rp.InformationStructure([[0.5, 0.0], [0.0, 0.5]])
-    with pytest.raises(rp.UnsupportedError, match="ratio of losses on structure 0 is infinite"):
+    with unsupported_error("ratio of losses on structure 0 is infinite"):
         rp.certify(lambda x: 0.5 + 0 * x[:, 0], [knows], paradigm="ratio")
     parts = finite_certificate(lambda x: x[:, 0], [knows], [1.0], paradigm="ratio")
     assert (parts["upper"]["bound"], parts["lower"]["bound"]) == (1.0, 1.0)
@@ -456,8 +455,8 @@ def test_a_family_that_keeps_only_its_reports_is_listed() -> None:
 def test_a_design_for_own_reports_says_which_family_it_needs(own_family: rp.FiniteFamily, tmp_path: Path) -> None:
     path = tmp_path / "design.json"
     rp.save_design(rp.solve(own_family, tolerance=1e-6), path)
-    with pytest.raises(rp.InputError, match=r"made for the reports 'custom:signal_and_agent', .* gives 'posterior'"):
+    with input_error(r"made for the reports 'custom:signal_and_agent', .* gives 'posterior'"):
         rp.certify(path, STRUCTURES)
     other = rp.FiniteFamily.from_structures(STRUCTURES[:1], report=signal_and_agent)
-    with pytest.raises(rp.InputError, match="made for another family: the fingerprints differ"):
+    with input_error("made for another family: the fingerprints differ"):
         rp.certify(path, other)

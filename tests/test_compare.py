@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from forecasters import of, simulated, table_of
+from refusals import input_error
 from robustpool.aggregators.rules import RULES
 from robustpool.errors import InputError
 from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.comparison import compare
-from robustpool.evaluation.diagnosis import (
-    Confidence,
-    diagnose,
-)
+from robustpool.evaluation.diagnosis import Confidence, diagnose
 from robustpool.evaluation.records import Interval, Verdict
 
 RULES_HERE = ["mean", "minimax", "geometric-odds", "product", "karmarkar"]
@@ -135,7 +133,7 @@ def test_a_rule_that_refuses_is_left_out_with_its_reason() -> None:
     table = simulated(50, 3)
     assert compare(table, rules=[only_pairs]).unscored == {"only_pairs": "it is for two agents."}
     assert compare(table, rules=[only_pairs], pairs=3).unscored == {}
-    with pytest.raises(InputError, match=r"^reference must be a rule that can be scored; bordley cannot be: it needs"):
+    with input_error(r"^reference must be a rule that can be scored; bordley cannot be: it needs"):
         compare(table, reference="bordley")
 
 
@@ -271,24 +269,21 @@ def test_one_forecaster_and_equal_outcomes() -> None:
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         compare(table_of([[0.9, 0.7], [0.2, 0.4]], [1, 0]), **options)
 
 
 def test_without_outcomes_there_is_nothing_to_compare() -> None:
-    with pytest.raises(
-        InputError,
-        match=r"^a comparison needs at least one question with an outcome and 1 answer; 0 of 2 questions have an outcome\.$",
+    with input_error(
+        r"^a comparison needs at least one question with an outcome and 1 answer; 0 of 2 questions have an outcome\.$"
     ):
         compare(table_of([[0.9, 0.7], [0.2, 0.4]], [math.nan, math.nan]))
-    with pytest.raises(InputError, match=r"with an outcome and 2 answers; 2 of 2 questions have an outcome\.$"):
+    with input_error(r"with an outcome and 2 answers; 2 of 2 questions have an outcome\.$"):
         compare(table_of([[0.9], [0.2]], [1, 0]), pairs=5)
 
 
 def test_pairs_that_do_not_fit_into_memory_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"^scoring 79,999,800,000 pairs \(fewer pairs a question would do\) would need"
-    ):
+    with input_error(r"^scoring 79,999,800,000 pairs \(fewer pairs a question would do\) would need"):
         compare(simulated(1, 400_000), pairs=10**12)
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import robustpool as rp
 from forecasters import of, said
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.evaluation import option_scores
 from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.options import one_against_rest, raised
@@ -187,9 +187,7 @@ def test_rules_for_two_are_listed_with_a_reason() -> None:
     assert {"bordley", "minimax"} <= set(COMPARISON.unscored)
     only = rp.compare(TABLE, rules=["product", "robust"])
     assert list(only.unscored) == ["product"]
-    with pytest.raises(
-        InputError, match=r"^reference must be a rule that can be scored; product cannot be: made for two"
-    ):
+    with input_error(r"^reference must be a rule that can be scored; product cannot be: made for two"):
         rp.compare(TABLE, reference="product")
 
 
@@ -289,11 +287,9 @@ def test_unresolved_questions_are_left_out() -> None:
 
 
 def test_recalibration_is_for_two_outcomes() -> None:
-    with pytest.raises(InputError, match=r"^recalibrate must be auto or none for questions with options"):
+    with input_error(r"^recalibrate must be auto or none for questions with options"):
         rp.compare(TABLE, recalibrate="platt")
-    with pytest.raises(
-        InputError, match=r"^recalibration is for questions with two outcomes; those of this table have"
-    ):
+    with input_error(r"^recalibration is for questions with two outcomes; those of this table have"):
         recalibrate(TABLE)
     over = rp.compare(matches(power=3.0))
     assert over.recalibrated == ()

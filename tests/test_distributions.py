@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import robustpool as rp
+from refusals import input_error
 from robustpool.aggregators.distributions import (
     DISTRIBUTION_RULES,
     clipped,
@@ -18,7 +19,6 @@ from robustpool.aggregators.distributions import (
     distribution_rule,
     least_share,
 )
-from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def test_many_questions_are_combined_in_blocks() -> None:
     ],
 )
 def test_what_is_no_distribution_is_refused(probabilities: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         rp.aggregate(probabilities, "robust")
 
 
@@ -276,20 +276,18 @@ def test_single_precision_is_taken_and_normalised() -> None:
 
 @pytest.mark.parametrize("rule", ["product", "minimax", "karmarkar:a=2"])
 def test_rules_for_two_say_so(rule: str) -> None:
-    with pytest.raises(
-        InputError, match=rf"^rule {rule} is for two outcomes; for more: robust, mean, geometric-odds\.$"
-    ):
+    with input_error(rf"^rule {rule} is for two outcomes; for more: robust, mean, geometric-odds\.$"):
         rp.aggregate([[[0.6, 0.3, 0.1]]], rule)
 
 
 def test_designs_and_functions_say_so_too() -> None:
     for rule in ("design.json", lambda reports: reports):
-        with pytest.raises(InputError, match=r"^a design or a function is for two outcomes; for more: robust, mean"):
+        with input_error(r"^a design or a function is for two outcomes; for more: robust, mean"):
             distribution_rule(rule)
 
 
 @settings(max_examples=20)
 @given(panels())
 def test_weights_of_another_shape_are_refused(reports: Floats) -> None:
-    with pytest.raises(InputError, match=r"^weights must have the shape"):
+    with input_error(r"^weights must have the shape"):
         rp.aggregate(reports, "mean", weights=np.ones(reports.shape[1] + 1))

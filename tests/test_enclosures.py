@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exact_series import (
-    KINDS,
-    Series,
-    density,
-    holds,
-    inside,
-    random_aggregator,
-    random_box,
-    random_slopes,
-    right_side,
-)
+from exact_series import KINDS, Series, density, holds, inside, random_aggregator, random_box, random_slopes, right_side
 from robustpool.certificates.boxes import highest
 from robustpool.verification import dual, tails
 from robustpool.verification.boxes import Boxes
@@ -42,10 +32,7 @@ def test_what_is_needed_on_a_box_is_enough_at_its_points(kind: str) -> None:
         n = forecast.resolution
         slopes = random_slopes(n, rng)
         k = tuple(int(rng.integers(len(slopes.knots) - 1)) for _ in range(2))
-        spans = [
-            *((float(slopes.knots[i]), float(slopes.knots[i + 1])) for i in k),
-            slopes.priors,
-        ]
+        spans = [*((float(slopes.knots[i]), float(slopes.knots[i + 1])) for i in k), slopes.priors]
         box = [random_box(span, rng) for span in spans]
         boxes = Boxes(*(np.array([side]) for side in box), *(np.array([i]) for i in k))
         with np.errstate(all="ignore"):

@@ -23,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, check_estimator
 
 import robustpool as rp
+from refusals import input_error
 from robustpool.designs.any_aggregator import as_aggregator
-from robustpool.errors import InputError
 from robustpool.estimator import RobustPool, RobustVotingClassifier
 from robustpool.forecasts import ContradictionWarning, aggregate
 
@@ -145,7 +145,7 @@ def test_a_question_without_answers_has_a_probability_of_nan_and_no_class() -> N
     table = np.array([[0.2, 0.3], [np.nan, np.nan]])
     pool = RobustPool().fit(table)
     assert np.isnan(pool.predict_proba(table)).tolist() == [[False, False], [True, True]]
-    with pytest.raises(InputError, match=r"^a question must have an answer .*; row 1 has none \(1 of 2 rows\)\.$"):
+    with input_error(r"^a question must have an answer .*; row 1 has none \(1 of 2 rows\)\.$"):
         pool.predict(table)
 
 
@@ -153,9 +153,7 @@ def test_forecasters_may_have_weights() -> None:
     table = np.array([[0.2, 0.3], [0.9, np.nan]])
     pool = RobustPool("mean", weights=[3, 1]).fit(table)
     np.testing.assert_allclose(pool.transform(table)[:, 0], [0.225, 0.9])
-    with pytest.raises(
-        InputError, match=r"^weights must have the shape \(2, 2\) of the probabilities or \(2,\), one for each"
-    ):
+    with input_error(r"^weights must have the shape \(2, 2\) of the probabilities or \(2,\), one for each"):
         RobustPool(weights=[1, 2, 3]).fit(table)
 
 

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.estimator import RobustPool, RobustVotingClassifier
 from robustpool.estimator.members import DROP
 from robustpool.forecasts import ContradictionWarning, aggregate
@@ -97,9 +97,7 @@ def test_members_that_contradict_each_other_are_told() -> None:
 @pytest.mark.parametrize("weights", [[0, 0], [0, 1]])
 def test_some_member_has_to_count(weights: list[float]) -> None:
     some = vote(weights=weights)
-    with pytest.raises(
-        InputError, match=r"^weights must have a positive number for a member that is not dropped; they are \[0\. "
-    ):
+    with input_error(r"^weights must have a positive number for a member that is not dropped; they are \[0\. "):
         some.set_params(bayes="drop").fit(X, Y)
 
 
@@ -122,7 +120,7 @@ def test_several_classes_are_pooled_as_distributions(rule: str) -> None:
     ],
 )
 def test_rules_for_two_classes_say_so(rule: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         vote(rule=rule).fit(FLOWERS, KINDS)
 
 
@@ -204,9 +202,7 @@ def test_prefit_members_need_no_y_and_stay_themselves() -> None:
 
 def test_a_clone_of_a_prefit_vote_says_what_to_do() -> None:
     fitted = RobustVotingClassifier([("one", LogisticRegression().fit(X, Y))], prefit=True)
-    with pytest.raises(
-        InputError, match=r"^members must be fitted if prefit is True; one is not .*FrozenEstimator inst"
-    ):
+    with input_error(r"^members must be fitted if prefit is True; one is not .*FrozenEstimator inst"):
         clone(fitted).fit(X, Y)
     frozen = RobustVotingClassifier([("one", FrozenEstimator(LogisticRegression().fit(X, Y)))])
     assert cross_val_score(frozen, X, Y).mean() > 0.7
@@ -232,7 +228,7 @@ def test_calibration_is_that_of_scikit_learn_with_one_model_for_all_folds() -> N
 
 
 def test_calibration_gives_probabilities_to_a_decision_function() -> None:
-    with pytest.raises(InputError, match=r"^members must have predict_proba; machine has none \(calibration='sigmoid'"):
+    with input_error(r"^members must have predict_proba; machine has none \(calibration='sigmoid'"):
         RobustVotingClassifier([("machine", LinearSVC())]).fit(X, Y)
     assert RobustVotingClassifier([("machine", LinearSVC())], calibration="sigmoid").fit(X, Y).score(X, Y) > 0.7
 
@@ -259,11 +255,9 @@ def test_sample_weights_reach_the_members() -> None:
 
 def test_sample_weights_that_a_member_would_ignore_are_refused() -> None:
     several = RobustVotingClassifier(members(near=KNeighborsClassifier()))
-    with pytest.raises(InputError, match=r"^members must take sample_weight if there is one; near does not\.$"):
+    with input_error(r"^members must take sample_weight if there is one; near does not\.$"):
         several.fit(X, Y, sample_weight=np.ones(200))
-    with pytest.raises(
-        InputError, match=r"^fit takes colour only with sklearn\.set_config\(enable_metadata_routing=True"
-    ):
+    with input_error(r"^fit takes colour only with sklearn\.set_config\(enable_metadata_routing=True"):
         several.fit(X, Y, colour=np.ones(200))
 
 
@@ -303,15 +297,13 @@ def test_metadata_are_routed(calibration: str | None) -> None:
     ],
 )
 def test_a_vote_refuses(settings: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         RobustVotingClassifier(**{"estimators": members(), **settings}).fit(X, Y)
 
 
 def test_members_that_know_different_classes_are_refused() -> None:
     frozen = [("two", FrozenEstimator(GaussianNB().fit(X, Y))), ("names", FrozenEstimator(GaussianNB().fit(X, Y + 1)))]
-    with pytest.raises(
-        InputError, match=r"^members must know the same classes; two knows \[0, 1\], names knows \[1, 2\]"
-    ):
+    with input_error(r"^members must know the same classes; two knows \[0, 1\], names knows \[1, 2\]"):
         RobustVotingClassifier(frozen).fit(X, Y)
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import reference
 import robustpool as rp
+from refusals import input_error
 from robustpool.certificates.finite import finite_certificate
 from robustpool.certificates.mixtures import (
     lower_claim,
@@ -259,7 +260,7 @@ def test_outward_rounding() -> None:
         down, up = outward(x, "down"), outward(x, "up")
         assert Fraction(down) <= x <= Fraction(up)
         assert down == up or math.nextafter(down, math.inf) == up
-    with pytest.raises(rp.InputError, match="direction must be 'down' or 'up'; it is 'out'"):
+    with input_error("direction must be 'down' or 'up'; it is 'out'"):
         outward(Fraction(1), "out")  # type: ignore[arg-type]
 
 
@@ -391,7 +392,7 @@ def test_a_forged_table_is_refused(values: Any, sentence: str) -> None:
     ],
 )
 def test_what_is_no_mixture_is_not_made_one(arguments: Any, options: Any, sentence: str) -> None:
-    with pytest.raises(rp.InputError, match=sentence):
+    with input_error(sentence):
         rational_mixture(*arguments, **options)
 
 
@@ -459,7 +460,7 @@ def test_the_weather_from_its_design_file(tmp_path: Path) -> None:
     assert certificate["family"]["structures"][0]["joint"][0][0] == ["81/280", "9/56"]  # as it was written
     assert 0 <= certificate["upper"]["bound"] - certificate["value"]["bound"] <= 1e-10
     content["structures"].pop()
-    with pytest.raises(rp.InputError, match="the design was made for another family"):
+    with input_error("the design was made for another family"):
         finite_certificate(path, content)
 
 
@@ -580,14 +581,14 @@ def test_nothing_claimed_is_nothing_proved(weather: dict[str, Any]) -> None:
 
 def test_what_cannot_be_certified_is_told() -> None:
     content = json.loads(WEATHER.read_text())
-    with pytest.raises(rp.InputError, match="paradigm must be one of additive, absolute, ratio; it is 'worst'"):
+    with input_error("paradigm must be one of additive, absolute, ratio; it is 'worst'"):
         finite_certificate("mean", content, paradigm="worst")
-    with pytest.raises(rp.InputError, match="one number for each of the 2 structures"):
+    with input_error("one number for each of the 2 structures"):
         finite_certificate("mean", content, [1.0])
-    with pytest.raises(rp.InputError, match="a family file, a FiniteFamily or a list of structures"):
+    with input_error("a family file, a FiniteFamily or a list of structures"):
         finite_certificate("mean", [1, 2])  # type: ignore[list-item]
     other = rp.TableAggregator(np.array([[[0.2], [0.4]]]), np.array([0.3]))
-    with pytest.raises(rp.InputError, match="reports must be a profile"):
+    with input_error("reports must be a profile"):
         finite_certificate(other, content)
 
 

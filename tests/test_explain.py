@@ -19,7 +19,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import robustpool as rp
-from robustpool import ContradictionWarning, InputError, aggregate, get_rule, load_design, load_family, regret
+from refusals import input_error
+from robustpool import ContradictionWarning, aggregate, get_rule, load_design, load_family, regret
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.designs.design import agents_of
@@ -470,9 +471,7 @@ def test_a_design_for_a_finite_family_has_no_base_rate(designs: Path) -> None:
     assert not why.base_rate_matters
     assert "does not apply" in why.on_base_rate[0]
     assert "finite family of 1 structure; the value of its game (square loss, additive) lies between" in why.on_rules[0]
-    with pytest.raises(
-        InputError, match=r"prior_range is for conditionally independent agents; '.*weather.json' is a design"
-    ):
+    with input_error(r"prior_range is for conditionally independent agents; '.*weather.json' is a design"):
         explain([0.5, 0.5], designs / "weather.json", prior_range=(0.1, 0.2))
 
 
@@ -615,18 +614,18 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
     ],
 )
 def test_refused(reports: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with input_error(message):
         explain(reports, **options)
 
 
 @pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
 def test_a_contradiction_has_no_base_rate_to_know() -> None:
-    with pytest.raises(InputError, match="contradict each other, whatever the base rate"):
+    with input_error("contradict each other, whatever the base rate"):
         explain([0, 1], prior_range=(0.1, 0.2), clip=0)
 
 
 def test_a_design_is_not_clipped(designs: Path) -> None:
-    with pytest.raises(InputError, match="clip is for rules; a design takes the reports of its family as they are"):
+    with input_error("clip is for rules; a design takes the reports of its family as they are"):
         explain([0.7, 0.6], designs / "independent.json", clip=0.1)
 
 

@@ -14,17 +14,9 @@ import pytest
 from flint import arb, arb_series
 
 import robustpool as rp
+from refusals import unsupported_error
 from robustpool.aggregators.rules import RULES, Rule, get_rule
-from robustpool.certificates.log_odds import (
-    Progress,
-    Side,
-    _function,
-    _sides,
-    certify_log_odds,
-    certify_phi,
-    phi_of,
-)
-from robustpool.errors import UnsupportedError
+from robustpool.certificates.log_odds import Progress, Side, _function, _sides, certify_log_odds, certify_phi, phi_of
 from robustpool.verification.balls import STEPS_OF_A_BOX, ball, hull, logit, negative_on, precision, sigma
 from robustpool.verification.log_odds import Inequality, Phi, _chord, check_upper, read_phi, read_witness, sides
 from robustpool.verification.reading import Budget, OverBudget, Refused
@@ -796,7 +788,7 @@ def test_phi_is_the_rule(name: str, agents: int) -> None:
 
 
 def test_rules_of_another_kind_are_told_so() -> None:
-    with pytest.raises(UnsupportedError, match="rule mean is not a function of the sum of the log-odds for 2 agents"):
+    with unsupported_error("rule mean is not a function of the sum of the log-odds for 2 agents"):
         next(certify_log_odds(get_rule("mean"), rp.ConditionallyIndependent(2, None, None)))
     assert phi_of(get_rule("minimax"), 4) is None
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from refusals import input_error
 from robustpool.cli.plan import plan as plan_command
 from robustpool.errors import InputError
 from robustpool.theory.coverings import lipschitz_covering_bound, tv_covering_bound
@@ -157,7 +158,7 @@ ONE_OF = r"^give either reports or lipschitz; reports is"
     ],
 )
 def test_what_cannot_be_planned(epsilon: float, options: dict[str, float], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         plan(epsilon, **options)  # type: ignore[arg-type]
 
 

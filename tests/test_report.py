@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import robustpool as rp
 from browser import WIDTHS, chromium, findings, opened, overflow
+from refusals import input_error
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.table import TableAggregator
 from robustpool.aggregators.worst_cases import KnownWorstCase
@@ -165,7 +166,7 @@ def test_pictures_have_the_size_that_their_resolution_says() -> None:
 
     assert size(png(900, 300)) == ("900", "300")
     assert size(png(900, 300, dpi=150)) == ("720", "240")  # 6 x 2 inches of 120 pixels
-    with pytest.raises(InputError, match="a picture must be a PNG; it begins with b'GIF89a'"):
+    with input_error("a picture must be a PNG; it begins with b'GIF89a'"):
         size(b"GIF89a")
 
 
@@ -177,14 +178,14 @@ def test_numbers_are_aligned_right() -> None:
         if tag == "td"
     ]
     assert ["class" in attributes for attributes in found] == [True, True, False] * 2
-    with pytest.raises(InputError, match=r"a cell for each of the 2 columns; row 1 of 'T' has 1\."):
+    with input_error(r"a cell for each of the 2 columns; row 1 of 'T' has 1\."):
         Table("T", ("a", "b"), (("1", "2"), ("1",)))
 
 
 def test_a_page_is_written_whole_into_a_folder_that_is_made(tmp_path: Path) -> None:
     write_page(Page("Ü", "ü", (), {}), tmp_path / "new" / "page.html")
     assert "<h1>Ü</h1>" in (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
-    with pytest.raises(InputError, match="cannot be written: it is not a regular file"):
+    with input_error("cannot be written: it is not a regular file"):
         write_page(Page("", "", (), {}), tmp_path)
 
 
@@ -223,7 +224,7 @@ def test_regrets_are_rounded_outward_and_say_how_they_are_known() -> None:
     assert shown["minimax"] == ("0.022543", "proved")
     rules = [float(text) for text, _ in list(shown.values())[3:]]
     assert rules == sorted(rules)
-    with pytest.raises(InputError, match=r"the chosen aggregator must be one of robust, minimax, .*; it is 'magic'"):
+    with input_error(r"the chosen aggregator must be one of robust, minimax, .*; it is 'magic'"):
         calculator({}, "magic")
 
 

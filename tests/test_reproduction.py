@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import browser
 import robustpool as rp
+from refusals import input_error
 from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.cli.app import app
 from robustpool.families.regret import regrets
@@ -396,14 +397,14 @@ def test_an_interrupted_solver_stops_the_reproduction(tmp_path: Path) -> None:
 
 def test_where_it_may_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(rp.InputError, match="it is not a folder"):
+    with input_error("it is not a folder"):
         reproduce("figures", tmp_path / "file", settings=SMALL)
     for name, kind in (("report.html", "an HTML page"), ("table1.csv", "one of an earlier run")):
         (tmp_path / name).write_text("mine")
-        with pytest.raises(rp.InputError, match=rf"must be a new file or {kind}; .*{name}' is neither"):
+        with input_error(rf"must be a new file or {kind}; .*{name}' is neither"):
             reproduce("figures", tmp_path, settings=SMALL)
         (tmp_path / name).unlink()
-    with pytest.raises(rp.InputError, match=r"what must be one of table1, figures, all; it is 'tables'"):
+    with input_error(r"what must be one of table1, figures, all; it is 'tables'"):
         next(reproduction(Reproduction(SMALL, tmp_path), "tables"))
 
 

@@ -18,9 +18,9 @@ import scipy.special
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from refusals import input_error
 from robustpool.aggregators.pools import neyman_factor
 from robustpool.aggregators.rules import RULES, get_rule
-from robustpool.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +44,7 @@ LOWER_BOUND = (5 * math.sqrt(5) - 11) / 8  # [Arieli2018], two agents
 report = st.floats(1e-9, 1 - 1e-9)
 row = st.lists(report, min_size=1, max_size=8)
 dyadic = st.integers(1, 1023).map(lambda i: i / 1024)  # 1 - x is exact
-corner = st.one_of(
-    st.floats(0.01, 320).map(lambda e: 10.0**-e),
-    st.integers(1, 53).map(lambda k: 1 - 2.0**-k),
-    report,
-)
+corner = st.one_of(st.floats(0.01, 320).map(lambda e: 10.0**-e), st.integers(1, 53).map(lambda k: 1 - 2.0**-k), report)
 
 
 def forecast(name: str, reports: Sequence[float]) -> float:
@@ -154,19 +150,19 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
     ],
 )
 def test_a_wrong_name_is_refused_in_one_sentence(text: str, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         get_rule(text)
 
 
 @pytest.mark.parametrize("name", ["median", "trimmed-mean"])
 def test_rules_by_order_take_no_weights(name: str) -> None:
-    with pytest.raises(InputError, match=rf"^rule {name} takes no weights\.$"):
+    with input_error(rf"^rule {name} takes no weights\.$"):
         get_rule(name)([[0.2, 0.4]], [1.0, 2.0])
 
 
 @pytest.mark.parametrize("reports", [0.5, [0.5, 0.5], [[[0.5]]]])
 def test_reports_are_a_table(reports: object) -> None:
-    with pytest.raises(InputError, match=r"^reports must have the shape \(questions, agents\); the shape is \(.*\)\.$"):
+    with input_error(r"^reports must have the shape \(questions, agents\); the shape is \(.*\)\.$"):
         get_rule("mean")(reports)  # type: ignore[arg-type]
 
 

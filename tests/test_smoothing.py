@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.structures.binary_structure import BinaryStructure, omniscient_posterior
 from robustpool.theory.smoothing import lipschitz_constant, smoothed_posterior, trim
 from test_binary_structure import priors, structures
@@ -152,12 +152,10 @@ def test_the_trimming_as_printed_is_too_little(mu: float) -> None:
     ],
 )
 def test_what_is_refused(mu: float, x: list[list[float]], epsilon_1: float, epsilon_2: float, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         smoothed_posterior(mu, x, epsilon_1, epsilon_2)
 
 
 def test_the_constant_refuses_too() -> None:
-    with pytest.raises(
-        InputError, match=r"^epsilon_2 must be a finite number, greater than 0 and at most 0\.5; it is 1\.$"
-    ):
+    with input_error(r"^epsilon_2 must be a finite number, greater than 0 and at most 0\.5; it is 1\.$"):
         lipschitz_constant(0.5, 1)

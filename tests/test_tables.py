@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasters import Answers, as_answers
+from refusals import input_error
 from robustpool.aggregators.grid import GridAggregator
-from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 from robustpool.tables import answers as all_answers
 from robustpool.tables.engine import own_prefix
@@ -189,7 +189,7 @@ def test_options_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_files_are_removed_even_after_an_error(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(all_answers, "ROOM", 100)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(InputError, match=r"cannot be used\)\.$"):
+    with input_error(r"cannot be used\)\.$"):
         aggregate_table(many, strict=True)
     assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
 
@@ -214,9 +214,7 @@ def test_a_temporary_folder_that_cannot_be_used(many: Path, tmp_path: Path, monk
     with pytest.warns(RowsLeftOutWarning):
         aggregate_table(many, clip=0)  # which needs none
     (tmp_path / "many.csv.gz").write_bytes(gzip.compress(many.read_bytes()))
-    with pytest.raises(
-        InputError, match=r"^'.*gz' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file .*\)\.$"
-    ):
+    with input_error(r"^'.*gz' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file .*\)\.$"):
         aggregate_table(tmp_path / "many.csv.gz")
 
 
@@ -273,7 +271,7 @@ def columns(**changes: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_table_is_checked_when_it_is_made(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=f"^{sentence}$"):
+    with input_error(f"^{sentence}$"):
         ForecastTable(**columns(**changes))
 
 
@@ -520,9 +518,7 @@ def test_a_design_answers_the_questions_that_it_is_made_for(wide: pd.DataFrame) 
     assert pooled.forecasts[:2] == pytest.approx([0.65, 0.5])
     assert np.isnan(pooled.forecasts[2])
     assert pooled.unfit == 1
-    with pytest.raises(
-        InputError, match=r"^the rule is made for 3 answers a question; question z has 1 \(and none has 3\)\.$"
-    ):
+    with input_error(r"^the rule is made for 3 answers a question; question z has 1 \(and none has 3\)\.$"):
         aggregate_table(table, GridAggregator(np.full((2, 2, 2), 0.5)))
 
 
@@ -531,7 +527,7 @@ def test_weights_of_the_table_are_used(tmp_path: Path) -> None:
     assert aggregate_table(tmp_path / "f.csv", "mean").forecasts == pytest.approx([0.3])
     with pytest.warns(UserWarning, match=r"^the weights of the table were not used: this rule takes none\.$"):
         assert aggregate_table(tmp_path / "f.csv", "median").forecasts == pytest.approx([0.4])
-    with pytest.raises(InputError, match=r"^half_life makes weights, and this rule takes none\.$"):
+    with input_error(r"^half_life makes weights, and this rule takes none\.$"):
         aggregate_table(tmp_path / "f.csv", "median", half_life=3)
 
 
@@ -567,7 +563,7 @@ def test_whole_numbers_come_back_as_whole_numbers(tmp_path: Path, kind: Any) -> 
 
 def test_a_library_that_is_none() -> None:
     pooled = aggregate_table(read_forecasts(long_frame({("a", "x"): 0.5})))
-    with pytest.raises(InputError, match=r"^a data frame of 'excel' cannot be made"):
+    with input_error(r"^a data frame of 'excel' cannot be made"):
         pooled.frame("excel")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.rejecting import ASIDES
 
@@ -209,9 +209,7 @@ def piped(content: bytes, name: str) -> Iterator[None]:
 
 def test_a_temporary_folder_for_input_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(
-        InputError, match=r"^'-' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file"
-    ):
+    with input_error(r"^'-' needs a temporary folder, set by TMPDIR; it cannot be used \(No such file"):
         read_forecasts("-")
 
 
