@@ -90,9 +90,8 @@ def check_theory(seed: int, epsilon: float) -> None:
     joints, family, how = random_game(seed)
     solution = algorithm_1(family, epsilon=epsilon)
     bound = 1.0 if len(family.states) == 2 else 2.0
-    assert solution.rounds == max(
-        1, math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2)
-    )
+    rounds = math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2)
+    assert solution.rounds == max(1, rounds)
     assert solution.stopped is rp.Stopped.THEORY
     assert solution.guarantee is not None
     assert solution.guarantee.epsilon == epsilon
@@ -205,9 +204,7 @@ def test_trace_is_monotone_and_ends_at_the_solution() -> None:
     assert rounds == sorted(set(rounds))
     assert rounds[-1] == solution.rounds == 3000
     assert rounds[:1000] == list(range(1, 1001))
-    assert all(
-        a.lower <= b.lower and a.upper >= b.upper for a, b in zip(solution.trace, solution.trace[1:], strict=False)
-    )
+    assert all(a.lower <= b.lower and a.upper >= b.upper for a, b in pairwise(solution.trace))
 
 
 def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
@@ -216,16 +213,13 @@ def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
     assert solution.stopped is rp.Stopped.GAP
 
 
+CUBIC = rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3))
 WAYS: dict[str, dict[str, Any]] = {
     "closed form": {"tolerance": 1e-9},
     "theory": {"epsilon": 0.3},
     "quadratic programme": {"lipschitz": 1.5, "rounds": 30, "tolerance": 0},
     "convex programme": {"restrictions": rp.Constrained(lambda table, _: [table >= 0.1]), "rounds": 20, "tolerance": 0},
-    "custom loss": {
-        "loss": rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3)),
-        "rounds": 20,
-        "tolerance": 0,
-    },
+    "custom loss": {"loss": CUBIC, "rounds": 20, "tolerance": 0},
 }
 
 
@@ -244,12 +238,8 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, wa
     assert part.rounds == 7
     assert part.guarantee is None  # the theorem promises nothing for half of the rounds
     again: Any = algorithm_1(family, **options, checkpoint=file, resume=True)
-    assert (again.lower, again.upper, again.rounds, again.stopped) == (
-        whole.lower,
-        whole.upper,
-        whole.rounds,
-        whole.stopped,
-    )
+    first, second = ((run.lower, run.upper, run.rounds, run.stopped) for run in (again, whole))
+    assert first == second
     np.testing.assert_array_equal(again.aggregator.forecasts, whole.aggregator.forecasts)
     np.testing.assert_array_equal(again.mixture.weights, whole.mixture.weights)
     assert [point.round for point in again.trace] == [point.round for point in whole.trace]
@@ -266,13 +256,9 @@ def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
         algorithm_1(rp.random_family(10, rng=2), checkpoint=file, resume=True)
     with input_error(r"nothing to resume; .*gone.npz' does not exist"):
         algorithm_1(family, checkpoint=tmp_path / "gone.npz", resume=True)
-    own = [
-        rp.ConvexLoss(lambda y, state: cp.square(y - state)),
-        rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3)),
-    ]
-    algorithm_1(family, checkpoint=file, loss=own[0], rounds=2)
+    algorithm_1(family, checkpoint=file, loss=rp.ConvexLoss(lambda y, state: cp.square(y - state)), rounds=2)
     with input_error("belongs to another family, version or settings"):
-        algorithm_1(family, checkpoint=file, loss=own[1], rounds=4, resume=True)  # the same name, another loss
+        algorithm_1(family, checkpoint=file, loss=CUBIC, rounds=4, resume=True)  # the same name, another loss
     limits: list[Any] = [
         (),
         rp.Lipschitz(1.0),

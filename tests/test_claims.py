@@ -5,26 +5,27 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
-import sysconfig
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import robustpool as rp
+from forging import sign, small
+from programs import run_robustpool
 from refusals import input_error, unsupported_error
 from robustpool.certificates.finite import finite_certificate
 from robustpool.cli.app import app
 from robustpool.families.family_file import EXAMPLES
 from robustpool.verification.claims import NOUNS, claims
 from robustpool.verification.reading import LABEL
-from tampering import as_read, changed, refusal, sign, small
+from tampering import as_read, changed, refusal
 
-PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 UNKNOWN = EXAMPLES / "weather-unknown.json"
 PARADIGMS = ["additive", "absolute", "ratio"]
 
@@ -95,9 +96,8 @@ def test_a_design_on_a_finite_family_at_the_command_line(paradigm: str, tmp_path
     assert verdict.value == pytest.approx(number, abs=2e-8)
     assert f"randomised or not, has a {NOUNS[paradigm]} below {verdict.value!r}." in verdict.claims[1]
     lines = run("verify", path).splitlines()
-    assert [line for line in lines if line.startswith("proved")] == [
-        f"proved               {c}" for c in verdict.claims
-    ]
+    proved = [line.removeprefix("proved               ") for line in lines if line.startswith("proved")]
+    assert proved == list(verdict.claims)
     others = [other for other in PARADIGMS if other != paradigm]
     assert all(NOUNS[other] not in " ".join(lines) for other in others)
     for other in others:  # the same table in another game: another number, and no value of a mixture made for this one
@@ -178,18 +178,8 @@ def test_the_value_is_that_of_functions_of_the_true_reports(tmp_path: Path) -> N
 LIES = "mean, the best rule of all. Its worst-case regret is at most 0.001."
 LABELS = [LIES, "", "Ω", "mean", "x" * LABEL]
 NOT_LABELS: list[Any] = [
-    "two\nlines",
-    "a\ttab",
-    "\x1b[2J\x1b[31mred",
-    "\ud800",
-    "\u202eback to front",
-    "\x00",
-    "x" * (LABEL + 1),
-    {"name": "mean"},
-    ["mean"],
-    None,
-    1,
-    True,
+    *("two\nlines", "a\ttab", "\x1b[2J\x1b[31mred", "\ud800", "\u202eback to front", "\x00", "x" * (LABEL + 1)),
+    *({"name": "mean"}, ["mean"], None, 1, True),
 ]
 
 
@@ -265,16 +255,10 @@ def test_labels_of_the_maker_are_made_harmless() -> None:
 
 
 def test_a_file_of_bytes_that_are_no_text(tmp_path: Path) -> None:
-    for content in (
-        b"\xff\xfe",
-        b'{"format": "\xed\xa0\x80"}',
-        b"[" * 100_000,
-        b'{"format": "robustpool-certificate/2"}',
-    ):
+    lone = b'{"format": "\xed\xa0\x80"}'
+    for content in (b"\xff\xfe", lone, b"[" * 100_000, b'{"format": "robustpool-certificate/2"}'):
         (tmp_path / "file.json").write_bytes(content)
-        done = subprocess.run(
-            [PROGRAM, "verify", "file.json"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
-        )
+        done = run_robustpool("verify", "file.json", cwd=tmp_path)
         assert done.returncode in (1, 2)
         assert "Traceback" not in done.stderr + done.stdout
         assert len((done.stderr + done.stdout).splitlines()) == 1
@@ -327,10 +311,10 @@ def test_the_family_in_words() -> None:
         "the worst-case regret of the rule f = x, is at most 0.5. Decimals name doubles."
     )
     (claim,) = claims(independent(3, ["1/10", 0.5], lower={"bound": 0.25}), "f")
-    assert (
+    words = (
         "3 agents who report their posteriors, with signals independent given the state, and a prior from 1/10 to 0.5: "
-        in claim
     )
+    assert words in claim
     assert claim.endswith("is at least 0.25. Decimals name doubles.")
     for prior_range in ([5e-324, 1], [0, math.nextafter(1, 0)], ["1/1000", 1]):
         assert "any prior" not in claims(independent(2, prior_range, **upper), "f")[0]
@@ -378,10 +362,8 @@ def test_another_rule_has_another_claim() -> None:
         ("mean", rp.GridAggregator(np.array([[0.0, 0.5], [0.5, math.nextafter(1, 0)]]))),
     ]
     for one, other in pairs:
-        formulas = {
-            small(rule, (0.4, 0.41)).claims[0].partition("the rule ")[2].partition(", lies")[0] for rule in (one, other)
-        }
-        assert len(formulas) == 2
+        first, second = (small(rule, (0.4, 0.41)).claims[0].partition("the rule ")[2] for rule in (one, other))
+        assert first.partition(", lies")[0] != second.partition(", lies")[0]
 
 
 def test_the_bounds_of_a_proof_are_never_crossed() -> None:
@@ -421,9 +403,7 @@ def test_reports_of_a_users_own_kind_are_listed(own_family: rp.FiniteFamily, par
         assert verdict.verified
         assert certificate.data["family"]["report"] == "listed"
         assert "reports: listed in this file" in verdict.claims[0]
-        regrets = [
-            rp.regret(aggregator, structure, report=signal_and_agent, paradigm=paradigm) for structure in STRUCTURES
-        ]
+        regrets = [rp.regret(aggregator, each, report=signal_and_agent, paradigm=paradigm) for each in STRUCTURES]
         assert max(regrets) == pytest.approx(certificate.upper, rel=1e-12)
         assert certificate.lower == pytest.approx(certificate.upper, rel=1e-15)
         if aggregator is path:

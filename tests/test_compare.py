@@ -177,10 +177,8 @@ def test_clusters_widen_the_intervals() -> None:
     naive = compare(copies, rules=["mean", "product"])
     honest = compare(replace(copies, cluster=7 * (np.arange(240) // 4)), rules=["mean", "product"])
     plain = compare(table, rules=["mean", "product"])
-    widths = [
-        found.brier.high - found.brier.low
-        for found in (of(comparison, "mean") for comparison in (naive, honest, plain))
-    ]
+    briers = [of(comparison, "mean").brier for comparison in (naive, honest, plain)]
+    widths = [brier.high - brier.low for brier in briers]
     assert widths[0] < 0.6 * widths[1]
     assert widths[1] == pytest.approx(widths[2])
     assert (naive.clusters, honest.clusters) == (None, 60)
@@ -222,9 +220,8 @@ def test_five_questions_are_no_verdict_even_if_all_agree() -> None:
     found = of(comparison, "product")
     assert found.difference.high < 0
     assert found.verdict is Verdict.CANNOT_TELL
-    assert (
-        of(compare(table_of([[0.9, 0.8]] * 6, [1] * 6), rules=["mean", "product"]), "product").verdict is Verdict.BETTER
-    )
+    more = compare(table_of([[0.9, 0.8]] * 6, [1] * 6), rules=["mean", "product"])
+    assert of(more, "product").verdict is Verdict.BETTER
 
 
 @pytest.mark.parametrize("single", [1, 24])

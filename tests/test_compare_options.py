@@ -142,9 +142,8 @@ def test_the_uncertainty_is_what_the_frequencies_cost() -> None:
 
 
 def test_options_are_taken_apart() -> None:
-    parts = one_against_rest(
-        np.array([[0.2, 0.3, 0.5], [0.4, 0.6, np.nan]]), np.array([2.0, 0.0]), np.ones(2), same=True
-    )
+    reports = np.array([[0.2, 0.3, 0.5], [0.4, 0.6, np.nan]])
+    parts = one_against_rest(reports, np.array([2.0, 0.0]), np.ones(2), same=True)
     assert parts.outcomes.tolist() == [0, 0, 1, 1, 0]
     assert parts.option.tolist() == [0, 1, 2, 0, 1]
     assert len(parts.parts()) == 3
@@ -200,10 +199,8 @@ def test_what_compare_scores_is_what_aggregate_gives() -> None:
     expected = option_scores.brier(pooled.forecasts, table.outcome).mean()
     assert of(comparison, "robust").brier.value == pytest.approx(expected, rel=1e-14)
     assert comparison.clipped == pooled.clipped == raised(table.probability, 0.01)
-    assert any(
-        note.startswith(f"{comparison.clipped} of 480 answers were raised to at least 0.01")
-        for note in comparison.notes
-    )
+    raised_answers = f"{comparison.clipped} of 480 answers were raised to at least 0.01"
+    assert any(note.startswith(raised_answers) for note in comparison.notes)
 
 
 def test_at_their_word_some_are_certain_and_wrong_and_contradictions_are_counted() -> None:
@@ -214,9 +211,8 @@ def test_at_their_word_some_are_certain_and_wrong_and_contradictions_are_counted
     comparison = rp.compare(table_of(reports, TABLE.outcome, TABLE.options), clip=0)
     assert of(comparison, "robust").certain_and_wrong == 1
     (note,) = comparison.notes
-    assert note.startswith(
-        "1 question of which somebody rules out each option: averages take them as numbers, all other"
-    )
+    ruled_out = "1 question of which somebody rules out each option: averages take them as numbers, all other"
+    assert note.startswith(ruled_out)
 
 
 def test_pairs_are_scored() -> None:

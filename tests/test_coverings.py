@@ -124,9 +124,7 @@ def test_distances_agree_with_their_definitions(seed: int) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(pairs_of_agents, pairs_of_agents)
-def test_distances_of_binary_structures_agree_with_their_definitions(
-    one: BinaryStructure, two: BinaryStructure
-) -> None:
+def test_distances_of_binary_structures_are_as_defined(one: BinaryStructure, two: BinaryStructure) -> None:
     variation, earth = reference_distances(one, two)
     assert total_variation(one, two) == pytest.approx(variation, abs=1e-9)
     assert earth_mover(one, two) == pytest.approx(earth, abs=1e-6)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import robustpool as rp
+from forging import small
 from refusals import unsupported_error
 from robustpool.certificates import cover as maker
 from robustpool.certificates.certifiable import describe, problem_of
@@ -25,16 +26,13 @@ from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
 from robustpool.verification.tails import constants_hold, tail_bound
-from tampering import small
 
 if TYPE_CHECKING:
     from robustpool.certificates.dual import Problem
 
 MEAN = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
-LOPSIDED: dict[str, Any] = {
-    "kind": "grid",
-    "values": [[0.0, 0.5], [0.5, 0.9]],
-}  # its agents can be exchanged, its states cannot
+# Its agents can be exchanged, its states cannot.
+LOPSIDED: dict[str, Any] = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 0.9]]}
 BOUND = 10.0
 
 
@@ -172,12 +170,8 @@ def test_the_constants_of_a_tail_hold_at_its_own_end() -> None:
     [(0.0, (1.0, 0.0, 0.0)), (1.0, (1.0, 0.0, 0.0)), (0.1, (1.0, 0.0)), (0.1, (1.0, -5e-324, 0.0)), (0.1, (1.0,) * 4)],
 )
 def test_tails_that_are_none(bad: tuple[float, tuple[float, ...]]) -> None:
-    refuse(
-        "needs a prior in .0, 1. and three constants that are not negative",
-        [flat(0.1, 0.2)],
-        (0.1, 0.2),
-        low=tail(*bad),
-    )
+    sentence = "needs a prior in .0, 1. and three constants that are not negative"
+    refuse(sentence, [flat(0.1, 0.2)], (0.1, 0.2), low=tail(*bad))
 
 
 # --------------------------------------------------------------------------------------------------------------- slopes
@@ -320,10 +314,8 @@ def test_the_constants_of_a_tail_hold_for_all_pairs_of_cells() -> None:
 
 
 def estimate(*pieces: tuple[str, str, str]) -> dict[str, Any]:
-    return {
-        "kind": "prior-estimate",
-        "pieces": [dict(zip(("kappa", "delta", "side"), piece, strict=True)) for piece in pieces],
-    }
+    names = ("kappa", "delta", "side")
+    return {"kind": "prior-estimate", "pieces": [dict(zip(names, piece, strict=True)) for piece in pieces]}
 
 
 def test_the_mirror_of_an_estimated_prior() -> None:
@@ -401,9 +393,8 @@ def test_the_makers_pieces_hold_where_the_verifiers_do() -> None:
             assert (holds == piece.forecast.holds(*points)[:, 0, 0]).all()
             found = piece.forecast.at(x1[:, None, None], x2[:, None, None], np.zeros((50, 2), dtype=np.int64))
             np.testing.assert_allclose(found.lo[:, 0, 0], piece.formula(x1, x2), atol=1e-12)
-            np.testing.assert_allclose(
-                piece.formula(x1, x2)[holds], rule(np.stack((x1, x2), axis=1))[holds], atol=1e-12
-            )
+            expected = rule(np.stack((x1, x2), axis=1))
+            np.testing.assert_allclose(piece.formula(x1, x2)[holds], expected[holds], atol=1e-12)
             seen += holds
         assert (seen == 1).all()
 

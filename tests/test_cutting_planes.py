@@ -98,11 +98,8 @@ def test_a_hundred_reports() -> None:
 
 def test_knowing_the_base_rate_exactly_is_knowing_all() -> None:
     """With one prior the omniscient posterior is a function of the reports: Bordley's rule, value 0."""
-    for family in (
-        rp.ConditionallyIndependent(2, 6, 10, (0.3, 0.3)),
-        rp.ConditionallyIndependent(2, 6, None, (0.3, 0.3)),
-    ):
-        solution = rp.solve(family, tolerance=1e-7)
+    for priors in (10, None):
+        solution = rp.solve(rp.ConditionallyIndependent(2, 6, priors, (0.3, 0.3)), tolerance=1e-7)
         assert solution.upper <= 1e-7
     three = rp.solve(rp.ConditionallyIndependent(3, 3, 10, (0.3, 0.3)), tolerance=1e-7)
     assert three.upper <= 1e-7
@@ -139,9 +136,8 @@ def test_rare_events(prior_range: tuple[float, float]) -> None:
     solution = rp.solve(rp.ConditionallyIndependent(2, 10, None, prior_range), tolerance=1e-7)
     assert solution.stopped is rp.Stopped.GAP
     assert solution.upper <= prior_range[1]
-    free = rp.solve(
-        rp.ConditionallyIndependent(2, 4, None, (0.0, 1e-5)), nature="continuous", tolerance=1e-7, rounds=40
-    )
+    family = rp.ConditionallyIndependent(2, 4, None, (0.0, 1e-5))
+    free = rp.solve(family, nature="continuous", tolerance=1e-7, rounds=40)
     assert free.lower <= 1e-5
 
 

@@ -62,7 +62,7 @@ def test_forecasts_are_distributions(rule: str, reports: Floats, clip: float) ->
 
 @every_rule
 @given(panels(), st.randoms(use_true_random=False))
-def test_permuting_options_permutes_forecasts_and_permuting_agents_changes_nothing(
+def test_permuting_options_permutes_forecasts_and_permuting_agents_nothing(
     rule: str, reports: Floats, random: Any
 ) -> None:
     agents, options = (list(range(size)) for size in reports.shape[1:])
@@ -151,9 +151,7 @@ def test_robust_is_the_formula_of_the_issue() -> None:
 
 
 @given(panels(certain=True), st.floats(0.001, 0.49))
-def test_the_clipping_gives_each_option_its_least_share_and_keeps_the_others_ratios(
-    reports: Floats, clip: float
-) -> None:
+def test_clipping_gives_each_option_its_least_share_and_keeps_other_ratios(reports: Floats, clip: float) -> None:
     share = least_share(clip, reports.shape[2])
     inner, touched = clipped(reports, clip)
     assert (inner >= share * (1 - 1e-12)).all()
@@ -177,9 +175,8 @@ def test_clipping_counts_answers_and_is_for_rules_in_which_a_0_decides() -> None
 
 def test_by_default_certain_answers_are_clipped_and_counted() -> None:
     reports = [[[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.4, 0.6]], [[0.1, 0.2, 0.7], [NAN] * 3, [NAN] * 3]]
-    with pytest.warns(
-        ClippedWarning, match=r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 takes"
-    ):
+    raised = r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 takes"
+    with pytest.warns(ClippedWarning, match=raised):
         forecasts = np.asarray(rp.aggregate(reports))
     inner = np.array([[[0.98, 0.01, 0.01], [0.2, 0.3, 0.5], [0.01, 0.396, 0.594]]])
     np.testing.assert_allclose(forecasts[0], pooled(inner, "robust")[0], rtol=1e-12)

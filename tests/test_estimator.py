@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -23,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, check_estimator
 
 import robustpool as rp
+from programs import run_python
 from refusals import input_error
 from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.estimator import RobustPool, RobustVotingClassifier
@@ -248,7 +246,7 @@ def test_saved_and_loaded_they_say_the_same(estimator: Any) -> None:
 @pytest.mark.parametrize("name", ["RobustPool", "RobustVotingClassifier"])
 def test_without_scikit_learn_one_sentence_says_what_to_install(name: str) -> None:
     hidden = f"import sys; sys.modules['sklearn'] = None; import robustpool; from robustpool.estimator import {name}"
-    run = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False, env=os.environ)
+    run = run_python("-c", hidden)
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1] == (
         "robustpool.errors.MissingExtraError: an estimator needs the package of the extra "
@@ -267,8 +265,5 @@ def test_a_design_file_is_read_once(tmp_path: Path) -> None:
 
 
 def test_the_rule_is_kept_as_a_function() -> None:
-    assert (
-        RobustPool("mean").fit(FORECASTS).aggregator_
-        == as_aggregator("mean")
-        == vote(rule="mean").fit(X, Y).aggregator_
-    )
+    assert RobustPool("mean").fit(FORECASTS).aggregator_ == as_aggregator("mean")
+    assert vote(rule="mean").fit(X, Y).aggregator_ == as_aggregator("mean")

@@ -88,9 +88,8 @@ def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
 def test_members_that_contradict_each_other_are_told() -> None:
     trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
     fitted = RobustVotingClassifier(trees, clip=0).fit(X[::2], Y[::2])
-    with pytest.warns(
-        ContradictionWarning, match=r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
-    ):
+    sentence = r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
+    with pytest.warns(ContradictionWarning, match=sentence):
         assert 0.5 in fitted.predict_proba(X)
 
 
@@ -127,14 +126,12 @@ def test_rules_for_two_classes_say_so(rule: Any, sentence: str) -> None:
 def test_members_that_rule_out_every_class_are_told() -> None:
     certain = [(f"says_{label}", DummyClassifier(strategy="constant", constant=label)) for label in (0, 1)]
     fitted = RobustVotingClassifier(certain, clip=0).fit(FLOWERS, KINDS)
-    with pytest.warns(
-        ContradictionWarning, match=r"rule out each of the classes .* \(150 of 150 samples\); clip brings"
-    ):
+    sentence = r"rule out each of the classes .* \(150 of 150 samples\); clip brings"
+    with pytest.warns(ContradictionWarning, match=sentence):
         np.testing.assert_allclose(fitted.predict_proba(FLOWERS), 1 / 3)
     g = np.sqrt(0.98 * 0.01)  # of each of the two, beside 0.01 of the third
-    np.testing.assert_allclose(
-        fitted.set_params(clip=0.01).predict_proba(FLOWERS)[0, :2], g / (2 * g + 0.01), rtol=1e-9
-    )
+    clipped = fitted.set_params(clip=0.01).predict_proba(FLOWERS)
+    np.testing.assert_allclose(clipped[0, :2], g / (2 * g + 0.01), rtol=1e-9)
 
 
 def test_a_member_whose_probabilities_do_not_quite_sum_to_1_takes_part() -> None:
@@ -247,10 +244,9 @@ def test_sample_weights_reach_the_members() -> None:
     fitted = vote().fit(X, Y, sample_weight=weight)
     for (_, member), ours in zip(members(), fitted.estimators_, strict=True):
         np.testing.assert_array_equal(ours.predict_proba(X), member.fit(X, Y, weight).predict_proba(X))
-    calibrated = vote(calibration="sigmoid").fit(X, Y, sample_weight=weight)
-    assert (
-        calibrated.predict_proba(X)[:, 1].mean() > vote(calibration="sigmoid").fit(X, Y).predict_proba(X)[:, 1].mean()
-    )
+    calibrated = vote(calibration="sigmoid")
+    weighted = calibrated.fit(X, Y, sample_weight=weight).predict_proba(X)[:, 1]
+    assert weighted.mean() > calibrated.fit(X, Y).predict_proba(X)[:, 1].mean()
 
 
 def test_sample_weights_that_a_member_would_ignore_are_refused() -> None:

@@ -521,9 +521,7 @@ def weather() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "value", "sentence"), FINITE_MUTATIONS)
-def test_a_forged_finite_certificate_is_refused(
-    weather: dict[str, Any], path: Path_, value: Any, sentence: str
-) -> None:
+def test_a_forged_certificate_is_refused(weather: dict[str, Any], path: Path_, value: Any, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
         finite.check_finite(mutated(weather, path, value), Budget())
 

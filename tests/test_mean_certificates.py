@@ -15,13 +15,13 @@ import pytest
 from flint import arb
 
 import robustpool as rp
+from forging import sign
 from refusals import unsupported_error
 from robustpool.verification import dual, functions_of_the_mean, tails
 from robustpool.verification.balls import precision
 from robustpool.verification.boxes import Boxes
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Refused, read
-from tampering import sign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,9 +207,8 @@ def test_derivatives_are_enclosed_tightly_on_tiny_boxes(kind: str, a: str) -> No
                 p = (z1 + z2) / 2
                 h, h1, h2 = derivatives(kind, a, p)
                 scales = (float(h), float(h1) / 2, float(h1 / (p * (1 - p))) / 4)  # of f, f_1 and f_11
-                for parts, exact, scale in zip(
-                    ([given.f], given.first, given.second), (h, h1 / 2, h2 / 4), scales, strict=True
-                ):
+                enclosed = ([given.f], given.first, given.second)
+                for parts, exact, scale in zip(enclosed, (h, h1 / 2, h2 / 4), scales, strict=True):
                     for part in parts:
                         assert encloses(part.lo[i], part.hi[i], exact, 1e-30 * scale), (lo[i], t)
                         assert part.hi[i] - part.lo[i] <= size * scale + 1e-290, (lo[i], t)

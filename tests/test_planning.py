@@ -174,14 +174,9 @@ def test_the_command_says_the_same(options: list[str]) -> None:
     assert done.exit_code == 0
     data = json.loads(done.stdout)
     asked = plan(0.01, **{options[0][2:]: float(options[1]) if "lip" in options[0] else int(options[1])})  # type: ignore[arg-type]
-    assert [data[key] for key in ("N", "M", "T", "structures", "work")] == [
-        asked.N,
-        asked.M,
-        asked.T,
-        asked.structures,
-        asked.work,
-    ]
-    assert all(isinstance(data[key], int) for key in ("N", "M", "T", "structures", "work"))
+    for key in ("N", "M", "T", "structures", "work"):
+        assert data[key] == getattr(asked, key)
+        assert isinstance(data[key], int)
     text = CliRunner().invoke(app, ["--epsilon", "0.01", *options]).stdout
     assert text.splitlines() == [data["sentence"], data["practical"]]
 

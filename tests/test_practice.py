@@ -43,7 +43,7 @@ def aggregated(source: Any, rule: Any, clip: float | None) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
-        )  # of what is clipped or at odds; that the numbers are the same is the point here
+        )  # of what is clipped or at odds: the point here is that the numbers are the same
         pooled = rp.aggregate_table(source, rule, clip=clip)
     return {
         name: forecast

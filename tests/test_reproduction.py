@@ -99,9 +99,8 @@ def test_report_distribution_is_that_of_the_mixture_written_out() -> None:
 def test_shares_of_a_distribution() -> None:
     chances = np.zeros((5, 5))
     chances[2, 2], chances[0, 0], chances[1, 3], chances[0, 2], chances[1, 2] = 0.1, 0.2, 0.3, 0.1, 0.3
-    assert shares(chances) == pytest.approx(
-        {"centre": 0.1, "corners": 0.2, "borders": 0.3, "borders and second diagonal": 0.7}
-    )
+    wanted = {"centre": 0.1, "corners": 0.2, "borders": 0.3, "borders and second diagonal": 0.7}
+    assert shares(chances) == pytest.approx(wanted)
 
 
 def test_losses_are_those_of_each_structure(figures: Reproduction) -> None:
@@ -410,9 +409,8 @@ def test_where_it_may_write(tmp_path: Path) -> None:
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robustpool.reproduction.settings.QUICK", SMALL)
-    monkeypatch.setattr(
-        "robustpool.reproduction.run.FIGURES", [f for f in FIGURES if f.name in ("areas", "convergence")]
-    )
+    two = [figure for figure in FIGURES if figure.name in ("areas", "convergence")]
+    monkeypatch.setattr("robustpool.reproduction.run.FIGURES", two)
     out = str(tmp_path / "there")
     done = CliRunner().invoke(app, ["reproduce", "figures", "--quick", "--out", out, "--json"])
     assert done.exit_code == 0, done.output

@@ -273,7 +273,7 @@ def test_forecasts_are_probabilities(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("average-prior", "arieli-tuned", "minimax")])
 @few
 @given(reports=row, data=st.data())
-def test_rules_that_take_no_prior_from_the_reports_rise_with_each(
+def test_rules_without_a_prior_from_reports_rise_with_each(
     name: str, reports: list[float], data: st.DataObject
 ) -> None:
     x = data.draw(st.floats(reports[0], 1 - 1e-9))
@@ -524,9 +524,8 @@ def test_the_beta_pool_is_a_polynomial_for_whole_a(reports: list[float]) -> None
 def test_the_beta_pool_is_the_incomplete_beta_function(a: float) -> None:
     p = np.concatenate((np.linspace(0, 1, 41), 0.5 + np.array([-1e-3, -1e-9, 1e-6, 1e-2]), [1e-12, 1 - 1e-9]))
     theirs = scipy.special.betainc(a, a, p)
-    np.testing.assert_allclose(
-        get_rule(f"beta-pool:a={a}")(p[:, None]), theirs, rtol=1e-11 * max(1, a / 1e3), atol=1e-12
-    )
+    ours = get_rule(f"beta-pool:a={a}")(p[:, None])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11 * max(1, a / 1e3), atol=1e-12)
 
 
 def test_neyman_factors() -> None:
