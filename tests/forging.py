@@ -85,10 +85,8 @@ BULLETINS = [
     [[["81/280", "9/56"], ["9/56", "5/56"]], [["1/120", "1/24"], ["1/24", "5/24"]]],
     [[["9/20", 0], [0, "1/4"]], [["1/20", 0], [0, "1/4"]]],
 ]
-THREE_STATES = [
-    [["3/10", "1/10"], ["1/10", "1/5"], ["1/10", "1/5"]],
-    [["2/5", "1/10"], ["1/10", "1/10"], ["1/10", "1/5"]],
-]
+HEAVY, LIGHT = ["1/10", "1/5"], ["1/10", "1/10"]
+THREE_STATES = [[["3/10", "1/10"], HEAVY, HEAVY], [["2/5", "1/10"], LIGHT, HEAVY]]
 FINITE = {
     f"finite, {report}, {paradigm}": (BULLETINS, report, paradigm)
     for report in ("posterior", "higher-order", "decision")
@@ -596,9 +594,8 @@ def change_mixture(data: Data, rng: random.Random) -> None:
     place = any_item(mixture, rng)
     entry = mixture[place]
     weight = Fraction(entry["weight"])
-    way = rng.choice(
-        ["weight", "prior", "report", "twice", "negative", "zero", "one", "swap", "decimals", "halves", "extreme"]
-    )
+    ways = "weight prior report twice negative zero one swap decimals halves extreme"
+    way = rng.choice(ways.split())
     if way == "weight":
         entry["weight"] = moved(entry["weight"], rng)
     elif way == "prior":

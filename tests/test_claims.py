@@ -311,10 +311,8 @@ def test_the_family_in_words() -> None:
         "the worst-case regret of the rule f = x, is at most 0.5. Decimals name doubles."
     )
     (claim,) = claims(independent(3, ["1/10", 0.5], lower={"bound": 0.25}), "f")
-    words = (
-        "3 agents who report their posteriors, with signals independent given the state, and a prior from 1/10 to 0.5: "
-    )
-    assert words in claim
+    agents = "3 agents who report their posteriors, with signals independent given the state"
+    assert f"{agents}, and a prior from 1/10 to 0.5: " in claim
     assert claim.endswith("is at least 0.25. Decimals name doubles.")
     for prior_range in ([5e-324, 1], [0, math.nextafter(1, 0)], ["1/1000", 1]):
         assert "any prior" not in claims(independent(2, prior_range, **upper), "f")[0]

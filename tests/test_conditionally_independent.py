@@ -106,9 +106,8 @@ def test_the_lower_bound_belongs_to_the_mixture_as_it_is_saved(method: str) -> N
     priors, reports = structures.parameters(np.flatnonzero(solution.mixture.weights))
     joints: list[Any] = []
     weights: list[float] = []
-    for prior, pairs, weight in zip(
-        priors, reports, solution.mixture.weights[solution.mixture.weights > 0], strict=True
-    ):
+    positive = solution.mixture.weights[solution.mixture.weights > 0]
+    for prior, pairs, weight in zip(priors, reports, positive, strict=True):
         if not 0 < prior < 1:
             continue
         one = rp.BinaryStructure(prior, pairs)

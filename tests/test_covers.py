@@ -30,6 +30,7 @@ from robustpool.verification.tails import constants_hold, tail_bound
 if TYPE_CHECKING:
     from robustpool.certificates.dual import Problem
 
+Data = dict[str, Any]
 MEAN = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
 # Its agents can be exchanged, its states cannot.
 LOPSIDED: dict[str, Any] = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 0.9]]}
@@ -53,12 +54,12 @@ def tail(prior: float, constants: tuple[float, ...] = (1.0, 0.0, 0.0)) -> dict[s
 
 
 def check(
-    intervals: list[dict[str, Any]],
+    intervals: list[Data],
     prior_range: tuple[Any, Any],
     *,
-    aggregator: dict[str, Any] = LOPSIDED,
+    aggregator: Data = LOPSIDED,
     bound: float = BOUND,
-    **tails: dict[str, Any],
+    **tails: Data,
 ) -> None:
     witness = {"kind": "dual", "tails": tails, "intervals": intervals}
     ends = Fraction(prior_range[0]), Fraction(prior_range[1])

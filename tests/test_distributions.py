@@ -62,9 +62,7 @@ def test_forecasts_are_distributions(rule: str, reports: Floats, clip: float) ->
 
 @every_rule
 @given(panels(), st.randoms(use_true_random=False))
-def test_permuting_options_permutes_forecasts_and_permuting_agents_nothing(
-    rule: str, reports: Floats, random: Any
-) -> None:
+def test_permuting_options_permutes_forecasts_and_agents_nothing(rule: str, reports: Floats, random: Any) -> None:
     agents, options = (list(range(size)) for size in reports.shape[1:])
     random.shuffle(agents)
     random.shuffle(options)

@@ -184,10 +184,9 @@ def test_a_solvers_mixture_loses_nothing(family: rp.ConditionallyIndependent, op
         assert at_most_the_value_of_two_agents(bound)
     claim = json.loads(json.dumps(value_claim(mixture, family.agents, family.prior_range)))
     check_value(claim, independent(family.agents, family.prior_range))
+    more = {**claim, "bound": math.nextafter(claim["bound"], 1)}
     with pytest.raises(Refused, match=r"value\.bound is 0\.0.*, but against its mixture some aggregator has 0\.0"):
-        check_value(
-            {**claim, "bound": math.nextafter(claim["bound"], 1)}, independent(family.agents, family.prior_range)
-        )
+        check_value(more, independent(family.agents, family.prior_range))
 
 
 @pytest.mark.parametrize("agents", [2, 3, 4, 5])
@@ -400,19 +399,13 @@ def test_what_is_no_mixture_is_not_made_one(arguments: Any, options: Any, senten
 
 
 def random_certificate(
-    *,
-    states: int = 2,
-    agents: int = 2,
-    report: str = "posterior",
-    paradigm: str = "additive",
-    resolution: int | None = 6,
+    states: int = 2, agents: int = 2, report: str = "posterior", paradigm: str = "additive", resolution: int | None = 6
 ) -> tuple[dict[str, Any], rp.Solution, Any]:
     joints = random_joints(12, states=states, agents=agents, signals=2, resolution=resolution, rng=7)
     solution = rp.solve(rp.FiniteFamily.from_joints(joints, report=report), tolerance=1e-8, paradigm=paradigm)
     structures = [rp.InformationStructure(joint) for joint in joints]
-    parts = finite_certificate(
-        solution.aggregator, structures, solution.mixture.weights, report=report, paradigm=paradigm
-    )
+    weights = solution.mixture.weights
+    parts = finite_certificate(solution.aggregator, structures, weights, report=report, paradigm=paradigm)
     return json.loads(json.dumps(parts)), solution, joints
 
 

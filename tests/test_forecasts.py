@@ -184,9 +184,8 @@ inner = st.floats(0.01, 0.99)
 @settings(max_examples=25, deadline=None)
 @given(reports=st.lists(inner, min_size=1, max_size=7), weight=st.floats(1e-3, 1e3))
 def test_equal_weights_are_no_weights(name: str, reports: list[float], weight: float) -> None:
-    assert aggregate(reports, name, weights=[weight] * len(reports)) == pytest.approx(
-        aggregate(reports, name), rel=1e-9
-    )
+    weighted = aggregate(reports, name, weights=[weight] * len(reports))
+    assert weighted == pytest.approx(aggregate(reports, name), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -345,9 +344,8 @@ def test_a_function_of_yours_says_what_it_says_about_0_and_1() -> None:
 @pytest.mark.parametrize("rule", NAMES)
 def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
     table = [[0.3, 0.4], [0.0, 1.0], [1.0, 0.0]]
-    with pytest.warns(
-        ContradictionWarning, match=r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
-    ) as caught:
+    sentence = r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
+    with pytest.warns(ContradictionWarning, match=sentence) as caught:
         forecasts = aggregate(table, rule, clip=0)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -373,10 +371,8 @@ def test_any_callable_is_a_rule() -> None:
 
 
 def test_a_question_without_answers_stays_without_forecast() -> None:
-    assert np.isnan(aggregate([[math.nan], [0.5]], lambda reports: np.full(len(reports), 0.5))).tolist() == [
-        True,
-        False,
-    ]
+    forecasts = aggregate([[math.nan], [0.5]], lambda reports: np.full(len(reports), 0.5))
+    assert np.isnan(forecasts).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -336,7 +336,7 @@ def test_the_sides_are_the_priors_of_the_range() -> None:
     straight = Phi(half)
     for ends, wanted in (((1, 7), (1, 5)), ((4, 9), (1, 5)), ((6, 9), (1, 4)), ((2, 3), (2, 3))):  # in tenths
         ((_, first, last),) = sides(straight, *(Fraction(x, 10) for x in ends)).values()
-        assert (10 * first, 10 * last) == wanted
+        assert (first, last) == tuple(Fraction(x, 10) for x in wanted)
 
 
 @pytest.mark.parametrize("prior", [Fraction(1, 2), Fraction(3, 10), Fraction(1, 10**6)])

@@ -182,10 +182,8 @@ def test_sums_that_miss_by_almost_nothing(weather: dict[str, Any]) -> None:
 def test_bounds_one_ulp_beyond(weather: dict[str, Any]) -> None:
     finite.check_finite(weather, Budget())
     for part, towards in (("upper", 0.0), ("lower", 1.0), ("value", 1.0)):
-        beyond = math.nextafter(weather[part]["bound"], towards)
-        assert f"{part}.bound is" in forge(
-            weather, lambda data, part=part, beyond=beyond: data[part].update(bound=beyond)
-        )
+        beyond = {"bound": math.nextafter(weather[part]["bound"], towards)}
+        assert f"{part}.bound is" in forge(weather, lambda data, part=part, beyond=beyond: data[part].update(beyond))
 
 
 def test_reports_of_the_table_are_the_same_fractions(weather: dict[str, Any]) -> None:

@@ -273,9 +273,7 @@ def test_forecasts_are_probabilities(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("average-prior", "arieli-tuned", "minimax")])
 @few
 @given(reports=row, data=st.data())
-def test_rules_without_a_prior_from_reports_rise_with_each(
-    name: str, reports: list[float], data: st.DataObject
-) -> None:
+def test_rules_without_a_prior_from_reports_rise(name: str, reports: list[float], data: st.DataObject) -> None:
     x = data.draw(st.floats(reports[0], 1 - 1e-9))
     assert forecast(name, [x, *reports[1:]]) >= forecast(name, reports) * (1 - 1e-12)
 

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------------------------------- the formats of others
 
 
+METACULUS = "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
+METACULUS += "Probability Yes Per Category,Continuous CDF\n"
+
+
 def test_metaculus(tmp_path: Path) -> None:
-    header = (
-        "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
-        "Probability Yes Per Category,Continuous CDF\n"
-    )
     (tmp_path / "forecast_data.csv").write_text(
-        header + "1,7,ann,2024-01-01 00:00:00+00:00,,,0.5,,\n"
+        METACULUS + "1,7,ann,2024-01-01 00:00:00+00:00,,,0.5,,\n"
         "1,7,ann,2024-02-01 00:00:00+00:00,,,0.75,,\n"
         '2,7,ann,2024-01-01 00:00:00+00:00,,,,"[0.5, 0.5]",\n'
         "1,,recency_weighted,2024-01-01 00:00:00+00:00,,12,0.6,,\n"
@@ -162,12 +162,8 @@ def test_metaculus_with_the_newest_row_first(tmp_path: Path) -> None:
 
 
 def test_metaculus_forecasts_that_are_withdrawn_and_aggregates_without_a_count(tmp_path: Path) -> None:
-    header = (
-        "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
-        "Probability Yes Per Category,Continuous CDF\n"
-    )
     (tmp_path / "forecast_data.csv").write_text(
-        header + "1,7,ann,2024-02-01 00:00:00+00:00,2024-03-01 00:00:00+00:00,,0.75,,\n"
+        METACULUS + "1,7,ann,2024-02-01 00:00:00+00:00,2024-03-01 00:00:00+00:00,,0.75,,\n"
         "1,7,ann,2024-01-01 00:00:00+00:00,2024-02-01 00:00:00+00:00,,0.5,,\n"
         "1,8,recency_weighted,2024-01-01 00:00:00+00:00,,,0.25,,\n"
         "1,,recency_weighted,2024-01-01 00:00:00+00:00,,,0.6,,\n"
@@ -418,9 +414,8 @@ def test_a_time_that_is_not_used_is_said() -> None:
     ]
     for dates in (["2024-03-01", "2024-02-01"], ["1.3.24", "NA"], ["01/03/2024", ""], ["2024-03-01T10:00:00Z"] * 2):
         newest_first = pl.DataFrame({"question": "q", "user": "ann", "p": [0.9, 0.2], "when": dates})
-        with pytest.warns(
-            RowsLeftOutWarning, match=r"^the column 'when' looks like a time and was not used: --column "
-        ):
+        sentence = r"^the column 'when' looks like a time and was not used: --column "
+        with pytest.warns(RowsLeftOutWarning, match=sentence):
             aggregate_table(newest_first)
     for words in (["a", "b"], ["", "NA"], ["2024-03-01", "soon"], ["0.5", "1.5"]):
         assert read_forecasts(newest_first.with_columns(when=pl.Series(words))).tally.times == ()
@@ -428,9 +423,7 @@ def test_a_time_that_is_not_used_is_said() -> None:
     assert (used.tally.times, used.tally.ignored) == ((), ())
     timed = frame.with_columns(pl.lit("2024-01-02").alias("submitted_at"))
     assert read_forecasts(timed).tally.times == ()  # one is used, and the other may be anything
-    wide = pl.DataFrame(
-        {"question_id": ["q", "q"], "asked_at": [20240102, 20240101], "ann": [0.5, 0.75], "b": [0.5, 0.5]}
-    )
+    wide = pl.DataFrame({"question_id": "q", "asked_at": [20240102, 20240101], "ann": [0.5, 0.75], "b": [0.5, 0.5]})
     assert read_forecasts(wide).tally.times == ("asked_at",)
     assert read_forecasts(wide, columns={"timestamp": "asked_at"}).probability.tolist() == [0.5, 0.5]
     two = frame.with_columns(pl.lit("x").alias("close_date"))
@@ -459,10 +452,8 @@ def test_excel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "probability must lie in [0, 1]; row 6 (question q2, forecaster ann) is 1.5"
     ]
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(
-        MissingExtraError,
-        match=r'^an Excel file needs the package of the extra "excel" \(openpyxl\); install robustpool\[excel\]\.$',
-    ):
+    sentence = r'^an Excel file needs the package of the extra "excel" \(openpyxl\); install robustpool\[excel\]\.$'
+    with pytest.raises(MissingExtraError, match=sentence):
         read_forecasts(tmp_path / "f.xlsx")
 
 
@@ -475,9 +466,8 @@ def test_sheets_that_are_not_read_are_told(tmp_path: Path) -> None:
     book.create_sheet("more").append(["q2", "ann", 0.5])
     book.save(tmp_path / "f.xlsx")
     table = read_forecasts(tmp_path / "f.xlsx")
-    assert summary_lines(table.rejected, table.tally) == [
-        "sheets that were not read, since only the first one is: more."
-    ]
+    (line,) = summary_lines(table.rejected, table.tally)
+    assert line == "sheets that were not read, since only the first one is: more."
 
 
 def test_what_is_no_workbook(tmp_path: Path) -> None:
