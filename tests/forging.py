@@ -10,8 +10,7 @@ import copy
 import importlib.util
 import json
 import math
-import subprocess
-import sys
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import numpy as np
 
 import oracle
 import robustpool as rp
+from programs import run_python
 from robustpool.verification.claims import claims
 from robustpool.verification.forecasts import read_aggregator
 from robustpool.verification.log_odds import read_phi
@@ -36,16 +36,7 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 BUDGET = 3_000_000  # steps, for a forgery: honest certificates of these kinds take a tenth
 REFEREE = importlib.util.find_spec("robustpool.referee") is not None
-STUMBLES = (
-    AttributeError,
-    AssertionError,
-    LookupError,
-    TypeError,
-    ValueError,
-    ZeroDivisionError,
-    OverflowError,
-    Refused,
-)
+STUMBLES = (AttributeError, AssertionError, LookupError, TypeError, ValueError, ArithmeticError, Refused)
 
 
 # ---------------------------------------------------------------------------------------------------- honest certificates
@@ -94,10 +85,8 @@ BULLETINS = [
     [[["81/280", "9/56"], ["9/56", "5/56"]], [["1/120", "1/24"], ["1/24", "5/24"]]],
     [[["9/20", 0], [0, "1/4"]], [["1/20", 0], [0, "1/4"]]],
 ]
-THREE_STATES = [
-    [["3/10", "1/10"], ["1/10", "1/5"], ["1/10", "1/5"]],
-    [["2/5", "1/10"], ["1/10", "1/10"], ["1/10", "1/5"]],
-]
+HEAVY, LIGHT = ["1/10", "1/5"], ["1/10", "1/10"]
+THREE_STATES = [[["3/10", "1/10"], HEAVY, HEAVY], [["2/5", "1/10"], LIGHT, HEAVY]]
 FINITE = {
     f"finite, {report}, {paradigm}": (BULLETINS, report, paradigm)
     for report in ("posterior", "higher-order", "decision")
@@ -172,7 +161,7 @@ def rounded(exact: Any, towards: float) -> float:
 
 def sign(data: Data) -> Data:
     """State the claims that the content makes, true or not, and hash it."""
-    try:
+    with suppress(*STUMBLES):  # what makes it stumble is refused before its claims are looked at
         aggregator = data["aggregator"]
         if data["family"]["kind"] == "finite":
             formula = None
@@ -181,8 +170,6 @@ def sign(data: Data) -> Data:
         else:
             formula = read_aggregator(aggregator).formula
         data["claims"] = claims(data, formula)
-    except STUMBLES:
-        pass  # it is refused before its claims are looked at
     data["hash"] = content_hash(data)
     return data
 
@@ -229,9 +216,7 @@ def check_sentences(data: Data, sentences: tuple[str, ...]) -> None:
 
 def referee_accepts(path: Path) -> bool:
     """The verdict of the other checker, which shares nothing with the package, by its exit status."""
-    done = subprocess.run(
-        [sys.executable, "-m", "robustpool.referee", str(path)], capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", "robustpool.referee", str(path))
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode == 0
@@ -271,17 +256,15 @@ def claim_again(data: Data, rng: random.Random) -> str:
         if how == "sharp":
             sharpen(data)
     elif how == "false upper":
-        data["upper"]["bound"] = math.nextafter(
-            rounded(oracle.worst_case(data), -math.inf) - tiny - oracle.slack(data), -1
-        )
+        exact = rounded(oracle.worst_case(data), -math.inf)
+        data["upper"]["bound"] = math.nextafter(exact - tiny - oracle.slack(data), -1)
     elif how == "false lower":
         exact = rounded(oracle.expected(data, data["lower"]["mixture"]), math.inf)
         data["lower"]["bound"] = math.nextafter(exact + tiny + oracle.slack(data), 2)
     else:
         data.setdefault("value", {"mixture": data["lower"]["mixture"]})
-        data["value"]["bound"] = math.nextafter(
-            rounded(oracle.least(data, data["value"]["mixture"]), math.inf) + tiny, 2
-        )
+        exact = rounded(oracle.least(data, data["value"]["mixture"]), math.inf)
+        data["value"]["bound"] = math.nextafter(exact + tiny, 2)
     return how
 
 
@@ -611,9 +594,8 @@ def change_mixture(data: Data, rng: random.Random) -> None:
     place = any_item(mixture, rng)
     entry = mixture[place]
     weight = Fraction(entry["weight"])
-    way = rng.choice(
-        ["weight", "prior", "report", "twice", "negative", "zero", "one", "swap", "decimals", "halves", "extreme"]
-    )
+    ways = "weight prior report twice negative zero one swap decimals halves extreme"
+    way = rng.choice(ways.split())
     if way == "weight":
         entry["weight"] = moved(entry["weight"], rng)
     elif way == "prior":
@@ -691,20 +673,18 @@ def change_forecasts(data: Data, rng: random.Random) -> None:
     elif way == "drop":
         del reports[place], forecasts[place]
     elif way in ("twice", "again"):  # a row for the same reports, which are written in another way
-        again = [
-            [
-                str(Fraction(x) * 1) if way == "twice" else f"{2 * Fraction(x).numerator}/{2 * Fraction(x).denominator}"
-                for x in r
-            ]
-            for r in reports[place]
-        ]
-        reports.append(again)
+        reports.append([[str(Fraction(x)) if way == "twice" else doubled(x) for x in row] for row in reports[place]])
         forecasts.append(forecasts[place - 1])
     elif way == "more":  # a row for reports that never come
         reports.append([["1/97"] * len(report) for report in reports[place]])
         forecasts.append(forecasts[place])
     else:
         forecasts[place], forecasts[place - 1] = forecasts[place - 1], forecasts[place]
+
+
+def doubled(x: Any) -> str:
+    """A fraction that is not in lowest terms."""
+    return f"{2 * Fraction(x).numerator}/{2 * Fraction(x).denominator}"
 
 
 def change_paradigm(data: Data, rng: random.Random) -> None:

@@ -155,11 +155,9 @@ def exact_rule(aggregator: Data) -> Callable[[tuple[Fraction, ...]], Fraction] |
         n = len(values) - 1
 
         def table(reports: tuple[Fraction, ...]) -> Fraction:
-            hats = [[max(Fraction(0), 1 - abs(n * x - k)) for k in range(n + 1)] for x in reports]
-            return sum(
-                (a * b * values[i][j] for i, a in enumerate(hats[0]) for j, b in enumerate(hats[1]) if a and b),
-                Fraction(0),
-            )
+            first, second = ([max(Fraction(0), 1 - abs(n * x - k)) for k in range(n + 1)] for x in reports)
+            parts = (a * b * values[i][j] for i, a in enumerate(first) for j, b in enumerate(second) if a and b)
+            return sum(parts, Fraction(0))
 
         return table
     if aggregator["kind"] != "prior-estimate":
@@ -234,10 +232,8 @@ def regrets(function: Rule, prior: Floats, reports: Floats) -> Floats:
     for signals in product((False, True), repeat=low.shape[1]):
         x = np.where(signals, high, low)
         q = np.where(signals, chance, 1 - chance)
-        yes, no = (
-            prior * (q * x / prior[:, None]).prod(axis=1),
-            (1 - prior) * (q * (1 - x) / (1 - prior)[:, None]).prod(axis=1),
-        )
+        yes = prior * (q * x / prior[:, None]).prod(axis=1)
+        no = (1 - prior) * (q * (1 - x) / (1 - prior)[:, None]).prod(axis=1)
         g = np.divide(yes, yes + no, out=np.zeros(len(prior)), where=yes + no > 0)
         total += np.where(yes + no > 0, (yes + no) * (function(x) - g) ** 2, 0.0)
     return total
@@ -259,9 +255,8 @@ def search(data: Data) -> float:
         with np.errstate(all="ignore"):  # a forged rule may be none, with parameters that no verifier takes
             return points, regrets(function, prior, np.stack((low, high), axis=2))
 
-    priors = np.concatenate(
-        (rng.uniform(first, last, count // 2), ends, first + (last - first) * rng.random(count // 2) ** 6)
-    )
+    half = count // 2
+    priors = np.concatenate((rng.uniform(first, last, half), ends, first + (last - first) * rng.random(half) ** 6))
     shares = rng.choice([0.0, 1.0, np.nan], size=(len(priors), 2 * agents))
     shares = np.where(np.isnan(shares), rng.random(shares.shape), shares)
     points = np.column_stack((priors, shares))

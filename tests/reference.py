@@ -27,10 +27,10 @@ def exact_joint(joint: Any, denominator: int = 10**6) -> Joint:
 
 def posterior(joint: Joint, agent: int, signal: int) -> tuple[Fraction, ...]:
     states = 1 + max(state for state, _ in joint)
-    masses = [
-        sum((p for (w, s), p in joint.items() if w == k and s[agent] == signal), Fraction(0)) for k in range(states)
-    ]
-    return tuple(mass / sum(masses) for mass in masses)
+    seen = {state: Fraction(0) for state in range(states)}
+    for (state, signals), p in joint.items():
+        seen[state] += p * (signals[agent] == signal)
+    return tuple(mass / sum(seen.values()) for mass in seen.values())
 
 
 def shown(distribution: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
@@ -52,10 +52,8 @@ def report(joint: Joint, agent: int, signal: int, how: str) -> tuple[Fraction, .
             expected = [Fraction(0)] * len(shown(own))
             for (_, s), p in joint.items():
                 if s[agent] == signal and p > 0:
-                    expected = [
-                        e + p / chance * x
-                        for e, x in zip(expected, shown(posterior(joint, other, s[other])), strict=True)
-                    ]
+                    others = shown(posterior(joint, other, s[other]))
+                    expected = [e + p / chance * x for e, x in zip(expected, others, strict=True)]
             result.extend(expected)
     return tuple(result)
 
@@ -117,23 +115,25 @@ def value(
                 elif mass > 0:
                     terms.append(-float(mass) * cp.log(row[k]))
         total = cp.sum(cp.hstack(terms))
-        rules.append(
-            {"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm]
-            <= worst
-        )
+        cost = {"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm]
+        rules.append(cost <= worst)
     for i, x in enumerate(profiles):
         for j, z in enumerate(profiles):
             if symmetric and i < j and sorted(x) == sorted(z):
                 rules.append(f[i] == f[j])
             if lipschitz is not None and i != j:
-                distance = float(
-                    sum(abs(a - b) for one, other in zip(x, z, strict=True) for a, b in zip(one, other, strict=True))
-                )
+                pairs = (zip(one, other, strict=True) for one, other in zip(x, z, strict=True))
+                distance = float(sum(abs(a - b) for pair in pairs for a, b in pair))
                 rules.append(f[j] - f[i] <= lipschitz * distance)
             if monotone and i != j and all(a[0] <= b[0] and a[1:] == b[1:] for a, b in zip(x, z, strict=True)):
                 rules.append(f[i, 1] <= f[j, 1])
     if box is not None:
         rules += [f[:, 1] >= box[0], f[:, 1] <= box[1]]
+    return least(worst, rules)
+
+
+def least(worst: cp.Variable, rules: list[Any]) -> float:
+    """The least value of a variable under constraints."""
     problem = cp.Problem(cp.Minimize(worst), rules)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")  # it is still good to 1e-7
@@ -142,9 +142,7 @@ def value(
     return float(problem.value)
 
 
-def independent_structures(
-    N: int, M: int
-) -> list[tuple[Fraction, list[tuple[Fraction, Fraction, Fraction, Fraction]]]]:
+def independent_structures(N: int, M: int) -> list[tuple[Fraction, list[tuple[Fraction, ...]]]]:
     """Theta^bci_{N,M} for two agents by plain loops: (mu, [(x_1, x_2, Pr[x, 0], Pr[x, 1]), ...])."""
     found = []
     for m in range(M + 1):
@@ -157,15 +155,13 @@ def independent_structures(
                     marginals.append({a: (b - mu) / (b - a), b: (mu - a) / (b - a)})
                 elif a == mu == b:
                     marginals.append({a: Fraction(1)})
-        for one in marginals:
-            for other in marginals:
-                points = []
-                for x, p in one.items():
-                    for z, q in other.items():
-                        with_1 = p * q * x * z / mu if mu > 0 else Fraction(0)
-                        with_0 = p * q * (1 - x) * (1 - z) / (1 - mu) if mu < 1 else Fraction(0)
-                        points.append((x, z, with_0, with_1))
-                found.append((mu, points))
+        for one, other in product(marginals, marginals):
+            points: list[tuple[Fraction, ...]] = []
+            for (x, p), (z, q) in product(one.items(), other.items()):
+                with_1 = p * q * x * z / mu if mu > 0 else Fraction(0)
+                with_0 = p * q * (1 - x) * (1 - z) / (1 - mu) if mu < 1 else Fraction(0)
+                points.append((x, z, with_0, with_1))
+            found.append((mu, points))
     return found
 
 
@@ -186,8 +182,4 @@ def independent_value(N: int, M: int, lipschitz: float | None = None) -> float:
     if lipschitz is not None:
         table = cp.reshape(f, (N + 1, N + 1), order="C")
         rules += [cp.abs(cp.diff(table, axis=0)) <= lipschitz / N, cp.abs(cp.diff(table, axis=1)) <= lipschitz / N]
-    problem = cp.Problem(cp.Minimize(worst), rules)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        problem.solve(solver=cp.CLARABEL)
-    return float(problem.value)
+    return least(worst, rules)

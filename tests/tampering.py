@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import robustpool as rp
-from robustpool.aggregators.grid import GridAggregator
-from robustpool.certificates.certifiable import rule_of
+from forging import INDEPENDENT, sign
 from robustpool.families.family_file import EXAMPLES
-from robustpool.verification.claims import claims
-from robustpool.verification.verify import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from robustpool.certificates.certify import Progress
-
 Place = tuple[Any, ...]
-
-
-def stop_at_once(progress: Progress) -> None:
-    """Be content with the first bound that is proved."""
-    if progress.certificate is not None:
-        raise KeyboardInterrupt
-
-
-def small(aggregator: Any, prior_range: tuple[float, float]) -> rp.Certificate:
-    family = rp.ConditionallyIndependent(2, None, None, prior_range)
-    return rp.certify(aggregator, family, tolerance=1e-2, progress=stop_at_once)
 
 
 def weather_design() -> rp.Certificate:
@@ -52,25 +33,14 @@ def own_words(agent: int, signal: int, structure: rp.InformationStructure) -> li
 
 
 def with_own_words() -> rp.Certificate:
-    structures = [
-        rp.InformationStructure([[0.45, 0.05], [0.05, 0.45]]),
-        rp.InformationStructure([[0.3, 0.2], [0.2, 0.3]]),
-    ]
-    return rp.certify(lambda x: 0.2 + x[:, 0, 0], rp.FiniteFamily.from_structures(structures, report=own_words))
+    joints = [[[0.45, 0.05], [0.05, 0.45]], [[0.3, 0.2], [0.2, 0.3]]]
+    family = rp.FiniteFamily.from_structures([*map(rp.InformationStructure, joints)], report=own_words)
+    return rp.certify(lambda x: 0.2 + x[:, 0, 0], family)
 
 
-ROUGH = GridAggregator(np.array([[0.1, 0.3], [0.6, 0.9]]))
+OTHERS = ("slopes for three", "design", "splits", "beta-pool")  # what takes longer, or is much like another
 MAKERS: dict[str, Callable[[], rp.Certificate]] = {
-    "theorem": lambda: rp.certify("minimax"),
-    "slopes": lambda: small("log-odds:alpha=0.6", (0.0, 1.0)),
-    "shifted slopes": lambda: small("bordley:prior=0.4", (0.45, 0.6)),
-    "mean": lambda: small("mean", (0.3, 0.33)),
-    "low tail": lambda: small("mean", (0.0, 0.01)),
-    "table": lambda: small(ROUGH, (0.3, 0.32)),
-    "high tail": lambda: small(ROUGH, (0.995, 1.0)),
-    "prior estimate": lambda: small("arieli-tuned", (0.4, 0.42)),
-    "geometric mean": lambda: small("geometric-mean", (0.4, 0.42)),
-    "function of the mean": lambda: small("karmarkar", (0.4, 0.42)),
+    **{name: make for name, make in INDEPENDENT.items() if name not in OTHERS},
     "finite": lambda: rp.certify("mean", EXAMPLES / "weather-unknown.json"),
     "finite, absolute": weather_design,
     "finite, listed": with_own_words,
@@ -118,16 +88,6 @@ def without(data: dict[str, Any], at: Place) -> dict[str, Any]:
     result = copy.deepcopy(data)
     del part_of(result, at[:-1])[at[-1]]
     return result
-
-
-def sign(data: dict[str, Any]) -> dict[str, Any]:
-    """The claims that the content would prove, and the hash; what cannot be put into words keeps its claims."""
-    with suppress(Exception):
-        data["claims"] = claims(
-            data, None if data["family"]["kind"] == "finite" else rule_of(data["aggregator"]).formula
-        )
-    data["hash"] = content_hash(data)
-    return data
 
 
 def refusal(data: dict[str, Any]) -> str:

@@ -40,18 +40,15 @@ def test_calibrated_independent_agents_are_the_theorys_case() -> None:
     assert "Their evidence looks independent" in words
     assert "minimax is the rule whose worst case is smallest there" in words
     assert not of(comparison, "minimax").tied_with_best  # with base rate 1/2, which product takes for granted
-    assert words.startswith(
-        "What to do: use product (0.1563 against 0.1743 of the mean), which did better here than minimax."
-    )
+    start = "What to do: use product (0.1563 against 0.1743 of the mean), which did better here than minimax."
+    assert words.startswith(start)
     assert "The command: `robustpool aggregate FILE --rule product`." in words
     assert "This is measured, not proved" in words
     without = compare(simulated(800, 2), rules=["mean", "minimax"])
     assert said(without).startswith("What to do: use minimax (0.1682 against 0.1743 of the mean). The command: ")
-    tied = said(compare(simulated(80, 2, seed=3), rules=RULES_HERE))  # too few to tell product from minimax
-    assert (
-        "product, the best score, cannot be told from it. The command: `robustpool aggregate FILE --rule minimax"
-        in tied
-    )
+    few = said(compare(simulated(80, 2, seed=3), rules=RULES_HERE))  # too few to tell product from minimax
+    tied = "product, the best score, cannot be told from it. The command: `robustpool aggregate FILE --rule minimax"
+    assert tied in few
 
 
 def test_over_confident_agents_make_extremising_lose() -> None:
@@ -156,9 +153,7 @@ def between(low: float, high: float) -> Interval:
         (-0.5, -0.001, Confidence.WRONG_WAY),
     ],
 )
-def test_what_the_interval_of_the_slope_says(
-    measured: Comparison, low: float, high: float, confidence: Confidence
-) -> None:
+def test_what_the_slopes_interval_says(measured: Comparison, low: float, high: float, confidence: Confidence) -> None:
     people = replace(measured.individuals, slope=between(low, high))
     blind = tuple(replace(rule, slope=between(-0.1, 0.9)) for rule in measured.rules)
     assert diagnose(replace(measured, individuals=people, rules=blind)).confidence is confidence
@@ -175,9 +170,7 @@ def test_what_the_interval_of_the_slope_says(
         (0.5, 1.0, Sharing.CANNOT_TELL),
     ],
 )
-def test_what_the_interval_of_the_dependence_says(
-    measured: Comparison, low: float, high: float, sharing: Sharing
-) -> None:
+def test_what_the_dependences_interval_says(measured: Comparison, low: float, high: float, sharing: Sharing) -> None:
     people = replace(measured.individuals, dependence=between(low, high))
     assert diagnose(replace(measured, individuals=people)).sharing is sharing
 
@@ -245,13 +238,10 @@ def test_forecasts_without_information_are_worth_the_base_rate() -> None:
     comparison = compare(table_of(rng.random((300, 3)).tolist(), (rng.random(300) < 0.3).astype(float).tolist()))
     assert diagnose(comparison).confidence is Confidence.UNINFORMED
     words = said(comparison)
-    assert words.startswith(
-        "What to do: say the base rate and leave the forecasts aside. The forecasters carry no information"
-    )
-    assert (
-        f"has a Brier score of {comparison.base_rate_brier:.4f}, the mean {of(comparison, 'mean').brier.value:.4f}."
-        in words
-    )
+    start = "What to do: say the base rate and leave the forecasts aside. The forecasters carry no information"
+    assert words.startswith(start)
+    base_rate, mean = comparison.base_rate_brier, of(comparison, "mean").brier.value
+    assert f"has a Brier score of {base_rate:.4f}, the mean {mean:.4f}." in words
     assert not any(word in words for word in (" use ", "robustpool aggregate"))
 
 
@@ -293,12 +283,11 @@ def test_one_answer_each_leaves_nothing_to_combine() -> None:
     comparison = compare(simulated(400, 1, slope=0.4), rules=["mean", "karmarkar"])
     assert comparison.individuals.dependence is None
     words = said(comparison)
-    assert words.startswith(
-        "What to do: there is nothing to combine, as each question has one answer; recalibrate it (slope)"
-    )
+    nothing = "What to do: there is nothing to combine, as each question has one answer"
+    assert words.startswith(f"{nothing}; recalibrate it (slope)")
     assert "--rule mean --recalibrate slope`." in words
     calibrated = compare(simulated(400, 1), rules=["mean", "karmarkar"])
-    assert calibrated.advice[0] == "What to do: there is nothing to combine, as each question has one answer."
+    assert calibrated.advice[0] == f"{nothing}."
 
 
 def test_what_four_digits_cannot_show_is_no_verdict() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import reference
 import robustpool as rp
+from refusals import input_error
 from robustpool.execution import InProcess, using
 from robustpool.families.finite_game import FiniteNature, finite_game
 from robustpool.families.random_families import random_joints
@@ -89,9 +90,8 @@ def check_theory(seed: int, epsilon: float) -> None:
     joints, family, how = random_game(seed)
     solution = algorithm_1(family, epsilon=epsilon)
     bound = 1.0 if len(family.states) == 2 else 2.0
-    assert solution.rounds == max(
-        1, math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2)
-    )
+    rounds = math.ceil(25 * math.log(len(family)) * (solution_bound(family, bound) / epsilon) ** 2)
+    assert solution.rounds == max(1, rounds)
     assert solution.stopped is rp.Stopped.THEORY
     assert solution.guarantee is not None
     assert solution.guarantee.epsilon == epsilon
@@ -204,9 +204,7 @@ def test_trace_is_monotone_and_ends_at_the_solution() -> None:
     assert rounds == sorted(set(rounds))
     assert rounds[-1] == solution.rounds == 3000
     assert rounds[:1000] == list(range(1, 1001))
-    assert all(
-        a.lower <= b.lower and a.upper >= b.upper for a, b in zip(solution.trace, solution.trace[1:], strict=False)
-    )
+    assert all(a.lower <= b.lower and a.upper >= b.upper for a, b in pairwise(solution.trace))
 
 
 def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
@@ -215,16 +213,13 @@ def test_a_fixed_rate_would_circle_but_the_run_converges() -> None:
     assert solution.stopped is rp.Stopped.GAP
 
 
+CUBIC = rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3))
 WAYS: dict[str, dict[str, Any]] = {
     "closed form": {"tolerance": 1e-9},
     "theory": {"epsilon": 0.3},
     "quadratic programme": {"lipschitz": 1.5, "rounds": 30, "tolerance": 0},
     "convex programme": {"restrictions": rp.Constrained(lambda table, _: [table >= 0.1]), "rounds": 20, "tolerance": 0},
-    "custom loss": {
-        "loss": rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3)),
-        "rounds": 20,
-        "tolerance": 0,
-    },
+    "custom loss": {"loss": CUBIC, "rounds": 20, "tolerance": 0},
 }
 
 
@@ -243,12 +238,8 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, wa
     assert part.rounds == 7
     assert part.guarantee is None  # the theorem promises nothing for half of the rounds
     again: Any = algorithm_1(family, **options, checkpoint=file, resume=True)
-    assert (again.lower, again.upper, again.rounds, again.stopped) == (
-        whole.lower,
-        whole.upper,
-        whole.rounds,
-        whole.stopped,
-    )
+    first, second = ((run.lower, run.upper, run.rounds, run.stopped) for run in (again, whole))
+    assert first == second
     np.testing.assert_array_equal(again.aggregator.forecasts, whole.aggregator.forecasts)
     np.testing.assert_array_equal(again.mixture.weights, whole.mixture.weights)
     assert [point.round for point in again.trace] == [point.round for point in whole.trace]
@@ -259,19 +250,15 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, wa
 def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
     family, file = rp.random_family(10, rng=1), tmp_path / "state.npz"
     algorithm_1(family, checkpoint=file)
-    with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+    with input_error("belongs to another family, version or settings"):
         algorithm_1(family, checkpoint=file, resume=True, loss="log")
-    with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+    with input_error("belongs to another family, version or settings"):
         algorithm_1(rp.random_family(10, rng=2), checkpoint=file, resume=True)
-    with pytest.raises(rp.InputError, match=r"nothing to resume; .*gone.npz' does not exist"):
+    with input_error(r"nothing to resume; .*gone.npz' does not exist"):
         algorithm_1(family, checkpoint=tmp_path / "gone.npz", resume=True)
-    own = [
-        rp.ConvexLoss(lambda y, state: cp.square(y - state)),
-        rp.ConvexLoss(lambda y, state: cp.power(cp.abs(y - state), 3)),
-    ]
-    algorithm_1(family, checkpoint=file, loss=own[0], rounds=2)
-    with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
-        algorithm_1(family, checkpoint=file, loss=own[1], rounds=4, resume=True)  # the same name, another loss
+    algorithm_1(family, checkpoint=file, loss=rp.ConvexLoss(lambda y, state: cp.square(y - state)), rounds=2)
+    with input_error("belongs to another family, version or settings"):
+        algorithm_1(family, checkpoint=file, loss=CUBIC, rounds=4, resume=True)  # the same name, another loss
     limits: list[Any] = [
         (),
         rp.Lipschitz(1.0),
@@ -282,17 +269,17 @@ def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
     ]
     for limit, other in pairwise(limits):
         algorithm_1(family, checkpoint=file, restrictions=limit, rounds=1)
-        with pytest.raises(rp.InputError, match="belongs to another family, version or settings"):
+        with input_error("belongs to another family, version or settings"):
             algorithm_1(family, checkpoint=file, restrictions=other, rounds=2, resume=True)
     whole = file.read_bytes()
     for damaged in (b"nonsense", b"", b"\0\0\0", whole[: len(whole) // 2]):
         file.write_bytes(damaged)
-        with pytest.raises(rp.InputError, match=r"is not a checkpoint, or a damaged one \(\w+\)\.$"):
+        with input_error(r"is not a checkpoint, or a damaged one \(\w+\)\.$"):
             algorithm_1(family, checkpoint=file, resume=True)
-    with pytest.raises(rp.InputError, match="resume needs the checkpoint file to go on from; checkpoint is None"):
+    with input_error("resume needs the checkpoint file to go on from; checkpoint is None"):
         algorithm_1(family, resume=True)
     (tmp_path / "file").write_text("")
-    with pytest.raises(rp.InputError, match="'file' is not a folder that can be written to"):
+    with input_error("'file' is not a folder that can be written to"):
         algorithm_1(family, checkpoint=tmp_path / "file" / "state.npz")
 
 
@@ -372,8 +359,7 @@ def test_bad_options_get_one_sentence(options: dict[str, Any], message: str) -> 
 
 
 def test_a_family_is_needed() -> None:
-    with pytest.raises(
-        rp.InputError,
-        match="family must be a FiniteFamily, ConditionallyIndependent or a list of structures; it is list",
+    with input_error(
+        "family must be a FiniteFamily, ConditionallyIndependent or a list of structures; it is list",
     ):
         algorithm_1([1, 2])

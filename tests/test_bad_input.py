@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from refusals import input_error
 from robustpool.errors import InputError
 from robustpool.evaluation.comparison import compare
 from robustpool.tables import csv_source
@@ -45,6 +46,10 @@ def write(tmp_path: Path) -> Any:
 
 def reasons(table: ForecastTable) -> list[str]:
     return [each.reason for each in table.rejected.first]
+
+
+def summary(table: ForecastTable) -> list[str]:
+    return summary_lines(table.rejected, table.tally)
 
 
 # ------------------------------------------------------------------------------------------- one row is wrong, one is left
@@ -79,10 +84,7 @@ def reasons(table: ForecastTable) -> list[str]:
         ("q2, ,0.5", "forecaster_id must not be empty; line 3 (question q2, forecaster '') is empty"),
         ("q2,ann", "a row must have 3 fields; line 3 has 2"),
         ("q2,ann,0.5,7", "a row must have 3 fields; line 3 has 4"),
-        (
-            'q2,"a\nnn",0.5,7',
-            "a row must have 3 fields; line 3 has 4 with what is quoted up to line 4",
-        ),
+        ('q2,"a\nnn",0.5,7', "a row must have 3 fields; line 3 has 4 with what is quoted up to line 4"),
     ],
 )
 def test_a_wrong_row_is_left_out_and_told(write: Any, row: str, reason: str) -> None:
@@ -125,12 +127,9 @@ def test_a_row_is_rejected_once_and_the_summary_is_one_sentence(write: Any) -> N
     assert len(table.rejected.first) == 20
     assert table.rejected.first[-1].line == 32  # every rule has an example
     first, second = summary_lines(table.rejected, table.tally)
-    assert first.startswith(
-        "30 of 32 rows were left out: 29 because probability must lie in [0, 1] (line 3 (question q1,"
-    )
-    assert first.endswith(
-        ", ...); 1 because probability must be a number (line 32 (question q1, forecaster bob) is 'x')."
-    )
+    number_rule, range_rule = sorted(table.rejected.counts)
+    assert first.startswith(f"30 of 32 rows were left out: 29 because {range_rule} (line 3 (question q1,")
+    assert first.endswith(f", ...); 1 because {number_rule} (line 32 (question q1, forecaster bob) is 'x').")
     assert second == "1 row has no probability."
 
 
@@ -140,21 +139,15 @@ def test_a_long_value_is_cut_in_the_message(write: Any) -> None:
 
 
 @pytest.mark.parametrize(("outcome", "shown"), [("annulled", "'annulled'"), ("0.5", "0.5"), ("0_1", "'0_1'")])
-def test_an_outcome_that_cannot_be_read_costs_the_outcome_and_not_the_answers(
-    write: Any, outcome: str, shown: str
-) -> None:
+def test_an_outcome_that_cannot_be_read_costs_not_the_answers(write: Any, outcome: str, shown: str) -> None:
     path = write(f"{LONG.strip()},outcome\nq1,bob,0.6,1\nq2,ann,0.5,{outcome}\nq2,bob,0.4,{outcome}\nq2,eve,0.3,1\n")
     table = read_forecasts(path)
     assert sorted(table.probability.tolist()) == [0.3, 0.4, 0.5, 0.6]
     np.testing.assert_array_equal(table.outcome, [1, np.nan])
     assert table.rejected.total == 0
-    rule, said = (
-        "outcome must be 0 or 1, false or true, no or yes, or empty",
-        f"line 3 (question q2, forecaster ann) is {shown}",
-    )
-    assert summary_lines(table.rejected, table.tally) == [
-        f"the outcome of 1 question was not used: 1 because {rule} ({said})."
-    ]
+    rule = "outcome must be 0 or 1, false or true, no or yes, or empty"
+    said = f"line 3 (question q2, forecaster ann) is {shown}"
+    assert summary(table) == [f"the outcome of 1 question was not used: 1 because {rule} ({said})."]
     with pytest.raises(InputError) as caught:
         read_forecasts(path, strict=True)
     assert str(caught.value) == f"{rule}; {said} (the outcomes of 1 of 2 questions cannot be used)."
@@ -172,9 +165,7 @@ def test_mixed_outcomes_cost_the_outcome_and_name_both_lines(write: Any) -> None
     assert [each.reason for each in table.tally.outcomes.first] == [reason]
     assert table.answers.tolist() == [3, 1]
     np.testing.assert_array_equal(table.outcome, [np.nan, 0])
-    with pytest.raises(
-        InputError, match=r"^a question must have one outcome; .* \(the outcomes of 1 of 2 questions cannot"
-    ):
+    with input_error(r"^a question must have one outcome; .* \(the outcomes of 1 of 2 questions cannot"):
         read_forecasts(path, strict=True)
 
 
@@ -295,34 +286,29 @@ def test_with_timestamps_the_last_in_time_counts(write: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used(write: Any, content: str | bytes, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         read_forecasts(write(content))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^the file '.*none\.csv' does not exist\.$"):
+    with input_error(r"^the file '.*none\.csv' does not exist\.$"):
         read_forecasts(tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"cannot be read: it is a folder\.$"):
+    with input_error(r"cannot be read: it is a folder\.$"):
         read_forecasts(tmp_path)
 
 
 def test_a_frame_with_a_name_twice(tmp_path: Path) -> None:
     frame = pd.DataFrame([["q", "a", 0.5, 0.6]], columns=["question_id", "forecaster_id", "probability", "probability"])
-    sentence = r"^columns must have different names; 'probability' is the name of columns 3 and 4\.$"
-    with pytest.raises(InputError, match=sentence):
-        read_forecasts(frame)
-    names = list(frame)
-    arrow = pa.table([pa.array([each]) for each in frame.iloc[0]], names=names)
-    with pytest.raises(InputError, match=sentence):
-        read_forecasts(arrow)
+    arrow = pa.table([pa.array([each]) for each in frame.iloc[0]], names=list(frame))
     parquet.write_table(arrow, tmp_path / "f.parquet")
-    with pytest.raises(InputError, match=sentence):
-        read_forecasts(tmp_path / "f.parquet")
+    for source in (frame, arrow, tmp_path / "f.parquet"):
+        with input_error(r"^columns must have different names; 'probability' is the name of columns 3 and 4\.$"):
+            read_forecasts(source)
 
 
 @pytest.mark.parametrize("source", [3, [0.5], None, {"probability": [1]}, pd.Series([0.5])])
 def test_what_is_no_source(source: Any) -> None:
-    with pytest.raises(InputError, match=r"^forecasts must be a file, a data frame .*; they are of the type "):
+    with input_error(r"^forecasts must be a file, a data frame .*; they are of the type "):
         read_forecasts(source)
 
 
@@ -337,32 +323,28 @@ def test_what_is_no_source(source: Any) -> None:
     ],
 )
 def test_options_that_make_no_sense(write: Any, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         read_forecasts(write(f"{LONG}q1,ann,0.5\n"), **options)
 
 
 def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
     table = read_forecasts(write(f"{LONG}q1,ann,0.5\n"))
-    with pytest.raises(
-        InputError, match=r"^percent says how a file .* is read; a ForecastTable has been read already\.$"
-    ):
-        read_forecasts(table, percent=True)
-    with pytest.raises(
-        InputError, match=r"^outcomes says how a file .* is read; a ForecastTable has been read already\.$"
-    ):
-        read_forecasts(table, outcomes=pl.DataFrame({"question_id": ["q1"], "outcome": [1]}))
-    with pytest.raises(InputError, match=r"^odds says how a file .* is read; a ForecastTable has been read already\.$"):
+    options: Any = {"percent": True, "outcomes": pl.DataFrame({"question_id": ["q1"], "outcome": [1]})}
+    for name, value in options.items():
+        with input_error(rf"^{name} says how a file .* is read; a ForecastTable has been read already\.$"):
+            read_forecasts(table, **{name: value})
+    with input_error(r"^odds says how a file .* is read; a ForecastTable has been read already\.$"):
         compare(table, odds="decimal")
-    with pytest.raises(InputError, match=r"^as_of says how"):
+    with input_error(r"^as_of says how"):
         aggregate_table(table, as_of=0.5)
 
 
 @pytest.mark.parametrize("as_of", ["soon", float("nan")])
 def test_a_time_that_is_none(write: Any, as_of: Any) -> None:
     path = write(f"{LONG.strip()},timestamp\nq1,ann,0.5,2024-01-01\n")
-    with pytest.raises(InputError, match=r"^as_of must be ISO 8601 or seconds since 1970; it is"):
+    with input_error(r"^as_of must be ISO 8601 or seconds since 1970; it is"):
         read_forecasts(path, as_of=as_of)
-    with pytest.raises(InputError, match=r"no answer is that old \(1 row\)\.$"):
+    with input_error(r"no answer is that old \(1 row\)\.$"):
         read_forecasts(path, as_of="2023-01-01")
 
 
@@ -406,7 +388,7 @@ def test_a_line_of_two_gigabytes(tmp_path: Path) -> None:
 
 def test_a_header_that_is_too_long(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_source, "BLOCK", 64)
-    with pytest.raises(InputError, match=r"^line 1 of '.*' must name the columns; it is longer than a line may be\.$"):
+    with input_error(r"^line 1 of '.*' must name the columns; it is longer than a line may be\.$"):
         read_forecasts(write(f"question_id,{'x' * 99},probability\nq1,ann,0.5\n"))
 
 
@@ -421,9 +403,10 @@ def test_a_long_field_with_line_ends_is_too_long_and_not_open(write: Any) -> Non
     path = write(f'{LONG}"q1",ann,0.5\n"q2 {note}",ann,0.5\nq3,ann,0.25\n')
     table = read_forecasts(path)
     assert table.questions == ["q1", "q3"]
-    assert reasons(table) == [
-        "a field must have at most 131,072 characters; line 3 has more with what is quoted up to line 40003"
-    ]
+    (reason,) = reasons(table)
+    assert (
+        reason == "a field must have at most 131,072 characters; line 3 has more with what is quoted up to line 40003"
+    )
     assert table.tally.entries == 2 + 40_001
 
 
@@ -441,14 +424,12 @@ def test_lines_of_spaces_before_the_header_are_skipped(write: Any) -> None:
 
 
 def test_a_quote_that_never_ends_does_not_fill_the_memory(write: Any) -> None:
-    with pytest.raises(InputError, match=r"the one in line 2 of"):
+    with input_error(r"the one in line 2 of"):
         read_forecasts(write(f'{LONG}q1,"ann,0.5\n' + "q2,bob,0.5\n" * 50_000))
 
 
 @pytest.mark.parametrize("block", [16, 33, 1 << 20])
-def test_quotes_newlines_and_line_numbers_do_not_depend_on_the_blocks(
-    write: Any, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
+def test_quotes_and_lines_do_not_depend_on_blocks(write: Any, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     path = write('\nquestion,user,p\r\n"q ""1""","a,\nb",0.5\r\n\r\n q2 ,ann,2\r\nq2,"ann",0.25')
     monkeypatch.setattr(csv_source, "BLOCK", max(block, 20))
     table = read_forecasts(path)
@@ -476,7 +457,7 @@ def test_text_of_every_kind(write: Any, encoded: bytes) -> None:
 
 def test_utf_16_that_breaks(write: Any) -> None:
     broken = f"{LONG}q1,ann,0.5\n".encode("utf-16") + b"\x00\xd8\x20\x00"
-    with pytest.raises(InputError, match=r"line 3 has the byte 0x"):
+    with input_error(r"line 3 has the byte 0x"):
         read_forecasts(write(broken))
 
 
@@ -509,8 +490,7 @@ def test_signs_of_percentages_may_stand_apart(write: Any) -> None:
 def test_fractions_that_are_said_to_be_percentages_are_asked_about(write: Any) -> None:
     def lines(*values: str) -> list[str]:
         rows = "".join(f"q{i},a,{value}\n" for i, value in enumerate(values))
-        table = read_forecasts(write(LONG + rows), percent=True)
-        return summary_lines(table.rejected, table.tally)
+        return summary(read_forecasts(write(LONG + rows), percent=True))
 
     assert lines("1", "0.52", "0.3", "55", "") == [
         (
@@ -532,7 +512,7 @@ def test_a_wide_table_names_the_cell_and_a_bad_outcome_costs_the_outcome(write: 
         "probability must lie in [0, 1]; line 3 (question q2, forecaster ann) is 1.5",
     ]
     assert [each.reason for each in table.tally.outcomes.first] == [
-        "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2) is 2",
+        "outcome must be 0 or 1, false or true, no or yes, or empty; line 3 (question q2) is 2"
     ]
     assert (table.rejected.total, table.tally.entries, table.tally.missing) == (2, 6, 1)
     assert table.tally.ignored == ("comment",)
@@ -544,16 +524,13 @@ def test_a_wide_table_names_the_cell_and_a_bad_outcome_costs_the_outcome(write: 
 def test_columns_that_count_rows_or_are_our_own_output_are_no_forecasters(write: Any, column: str) -> None:
     table = read_forecasts(write(f"question_id,{column},ann,bob\nq1,0,0.5,0.25\nq2,1,0.75,0.5\n"))
     assert (table.forecasters, table.tally.ignored) == (["ann", "bob"], (column,))
-    assert summary_lines(table.rejected, table.tally) == [
-        f"columns that were not used: {column}.",
-        "forecasters: ann and bob.",
-    ]
+    assert summary(table) == [f"columns that were not used: {column}.", "forecasters: ann and bob."]
     named = read_forecasts(write(f"{column},ann,bob\n7,0.5,0.25\n"))  # the first column names the questions
     assert (named.questions, named.forecasters) == (["7"], ["ann", "bob"])
 
 
 def test_our_own_output_has_no_forecasters(write: Any) -> None:
-    with pytest.raises(InputError, match=r"the columns are 'question_id', 'forecast', 'forecasters', 'outcome'\.$"):
+    with input_error(r"the columns are 'question_id', 'forecast', 'forecasters', 'outcome'\.$"):
         read_forecasts(write("question_id,forecast,forecasters,outcome\nq1,0.5,1,1\n"))
 
 
@@ -574,9 +551,7 @@ def test_a_column_most_of_whose_values_are_no_probabilities_is_no_forecaster(wri
     assert table.rejected.counts == {"probability must lie in [0, 1]": 1}  # of ann
     assert read_forecasts(write(header + "q1,50,99,25\nq2,5,100,7\n"), percent=True).forecasters[1] == "volume"
     assert read_forecasts(write(header + "q1,50,990,25\nq2,5,101,7\n"), percent=True).tally.outside == ("volume",)
-    with pytest.raises(
-        InputError, match=r"forecaster ann\) is 50; if that is 50 %, .* \(3 of 3 answers cannot be used\)"
-    ):
+    with input_error(r"forecaster ann\) is 50; if that is 50 %, .* \(3 of 3 answers cannot be used\)"):
         read_forecasts(write(header + "q1,50,990,25\n"))  # which would leave none
     lone = read_forecasts(write("question_id,ann,volume\nq1,0.5,100\n"))
     assert (lone.forecasters, lone.tally.outside) == (["ann"], ("volume",))
@@ -619,34 +594,28 @@ def test_columns_of_a_wide_table_in_any_order_and_with_two_times(write: Any) -> 
 def test_of_a_wide_table_answers_are_counted_and_not_rows(write: Any) -> None:
     path = write("question_id,ann,bob\nq1,0.5,\nq2,1.5,0.25\nq3,0.5\n")
     table = read_forecasts(path)
-    lines = summary_lines(table.rejected, table.tally)
-    assert lines[0].startswith(
-        "3 of 6 answers were left out: 2 because a row must have 3 fields (line 4 has 2, ...); 1 because"
-    )
+    lines = summary(table)
+    left_out = "3 of 6 answers were left out: 2 because a row must have 3 fields (line 4 has 2, ...); 1 because"
+    assert lines[0].startswith(left_out)
     assert lines[1:] == ["1 answer has no probability.", "forecasters: ann and bob."]
     assert table.rows + table.rejected.total + table.tally.missing == table.tally.entries == 6
-    with pytest.raises(InputError, match=r"\(3 of 6 answers cannot be used\)\.$"):
+    with input_error(r"\(3 of 6 answers cannot be used\)\.$"):
         read_forecasts(path, strict=True)
-    with pytest.raises(InputError, match=r"every probability is missing \(2 answers\)\.$"):
+    with input_error(r"every probability is missing \(2 answers\)\.$"):
         read_forecasts(write("question_id,ann,bob\nq1,,\n"))
 
 
 def test_a_probability_that_is_no_number_of_any_kind() -> None:
-    frame = pl.DataFrame(
-        {"question_id": ["q1", "q2"], "forecaster_id": ["a", "a"], "probability": [[0.5], [0.25, 0.5]]}
-    )
-    with pytest.raises(
-        InputError, match=r"probability must be a number; row 0 \(question q1, forecaster a\) is \[0\.5\]"
-    ):
+    frame = pl.DataFrame({"question_id": ["q1", "q2"], "forecaster_id": "a", "probability": [[0.5], [0.25, 0.5]]})
+    with input_error(r"probability must be a number; row 0 \(question q1, forecaster a\) is \[0\.5\]"):
         read_forecasts(frame)
 
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_rows_of_a_frame_are_counted_from_0_and_a_warning_tells_them(library: Any) -> None:
     frame = library.DataFrame({"question": [1, 2, 2], "user": ["a", "a", None], "p": [0.5, 1.5, 0.5]})
-    with pytest.warns(
-        RowsLeftOutWarning, match=r"^2 of 3 rows were left out: .*row 1 \(question 2, forecaster a\) is 1\.5"
-    ):
+    left_out = r"^2 of 3 rows were left out: .*row 1 \(question 2, forecaster a\) is 1\.5"
+    with pytest.warns(RowsLeftOutWarning, match=left_out):
         pooled = aggregate_table(frame)
     assert type(pooled) is type(frame)
     assert list(pooled["question_id"]) == [1, 2]
@@ -655,14 +624,12 @@ def test_rows_of_a_frame_are_counted_from_0_and_a_warning_tells_them(library: An
 
 @pytest.mark.parametrize("content", [b"", b"PARQ", f"{LONG}q1,ann,0.5\n".encode()])
 def test_a_parquet_file_that_is_none(write: Any, content: bytes) -> None:
-    with pytest.raises(
-        InputError, match=r"\.parquet' must be a Parquet file, as its name says; it does not begin as one: "
-    ):
+    with input_error(r"\.parquet' must be a Parquet file, as its name says; it does not begin as one: "):
         read_forecasts(write(content, "forecasts.parquet"))
 
 
 def test_parquet_without_other_libraries(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"^the Parquet file '.*' cannot be read \("):
+    with input_error(r"^the Parquet file '.*' cannot be read \("):
         read_forecasts(write(b"PAR1", "forecasts.parquet"))
     frame = pl.DataFrame({"question": ["q1", "q1"], "user": ["a", "b"], "p": [0.5, 0.25]})
     real = builtins.__import__
@@ -717,18 +684,16 @@ def test_days_with_short_years_are_no_times_of_the_first_century(write: Any, wri
 
 
 def test_spaces_at_the_end_of_a_file_and_lines_of_spaces(write: Any) -> None:
-    assert read_forecasts(
-        write(f"{LONG.replace('forecaster_id,probability', 'probability,forecaster_id')}q1,0.5,ann\nq2,0.5,ann ")
-    ).forecasters == ["ann"]
+    path = write("question_id,probability,forecaster_id\nq1,0.5,ann\nq2,0.5,ann ")
+    assert read_forecasts(path).forecasters == ["ann"]
     table = read_forecasts(write(f"{LONG}q1,ann,0.5\n   \nq1,bob,1.7\n"))
     assert [each.line for each in table.rejected] == [4]
 
 
 def test_a_wide_table_with_very_many_forecasters(write: Any) -> None:
     header, row = ",".join(f"f{i}" for i in range(2000)), ",".join(["0.5"] * 2000)
-    assert (
-        read_forecasts(write(f"question_id,{header}\n" + "".join(f"q{i},{row}\n" for i in range(60)))).rows == 120_000
-    )
+    rows = "".join(f"q{i},{row}\n" for i in range(60))
+    assert read_forecasts(write(f"question_id,{header}\n{rows}")).rows == 120_000
 
 
 def test_names_that_differ_in_capital_letters_only(tmp_path: Path) -> None:
@@ -745,12 +710,10 @@ def test_a_small_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest
     rows = 100_000
     frame = pa.table({"question": ["q"] * rows, "user": ["a"] * rows, "p": [0.5] * rows})
     parquet.write_table(frame, tmp_path / "f.parquet", compression="zstd")
-    with pytest.raises(
-        InputError, match=r"^the Parquet file '.*' must not swell; it has 100,000 rows and [\d,]+ bytes in"
-    ):
+    with input_error(r"^the Parquet file '.*' must not swell; it has 100,000 rows and [\d,]+ bytes in"):
         read_forecasts(tmp_path / "f.parquet")
     (tmp_path / "f.csv.gz").write_bytes(gzip.compress(f"{LONG}{'q1,ann,0.5' * 99}\n".encode() * 1000))
-    with pytest.raises(InputError, match=r"^'.*gz' must not swell to 200 times its size and more\.$"):
+    with input_error(r"^'.*gz' must not swell to 200 times its size and more\.$"):
         read_forecasts(tmp_path / "f.csv.gz")
     few = pa.table({"question": ["q"] * 900, "user": ["a"] * 900, "p": [0.5] * 900})
     parquet.write_table(few, tmp_path / "f.parquet", compression="zstd")

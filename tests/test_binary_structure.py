@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refusals import input_error
 from robustpool.checks import open_unit, unit_array
-from robustpool.errors import InputError
 from robustpool.structures.binary_structure import BinaryStructure, omniscient_posterior
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ INSIDE = r"^the prior must lie between an agent's low and high report; "
     ],
 )
 def test_what_is_no_structure(prior: float, reports: Sequence[Sequence[float]], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         BinaryStructure(prior, reports)
 
 
@@ -291,16 +291,16 @@ def test_what_is_no_structure(prior: float, reports: Sequence[Sequence[float]], 
     ],
 )
 def test_what_are_no_probabilities(p0: list[float], p1: list[float], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         BinaryStructure.from_probabilities(0.5, p0, p1)
 
 
 def test_what_the_posterior_refuses() -> None:
-    with pytest.raises(InputError, match=r"^reports must have the shape \(profiles, agents\); the shape is \(2,\)\.$"):
+    with input_error(r"^reports must have the shape \(profiles, agents\); the shape is \(2,\)\.$"):
         omniscient_posterior(0.5, [0.2, 0.3])
-    with pytest.raises(InputError, match=r"^reports must be finite; reports\[0\]\[0\] is nan"):
+    with input_error(r"^reports must be finite; reports\[0\]\[0\] is nan"):
         omniscient_posterior(0.5, [[float("nan"), 0.3]])
-    with pytest.raises(InputError, match=r"^prior must lie strictly between 0 and 1; it is 1\.0\.$"):
+    with input_error(r"^prior must lie strictly between 0 and 1; it is 1\.0\.$"):
         omniscient_posterior(1.0, [[0.2, 0.3]])
 
 

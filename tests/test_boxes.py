@@ -115,9 +115,8 @@ def test_every_box_is_looked_at() -> None:
     def measure(boxes: Boxes) -> Measured:
         seen.append(boxes)
         value = np.where((boxes.k1 == cells - 1) & (boxes.k2 == cells - 2), 1.0, 0.0)
-        return Measured(
-            np.broadcast_to(value[:, None, None, None], (len(boxes), 2, 2, 2)), value, np.zeros((len(boxes), 3))
-        )
+        corners = np.broadcast_to(value[:, None, None, None], (len(boxes), 2, 2, 2))
+        return Measured(corners, value, np.zeros((len(boxes), 3)))
 
     budget = Budget()
     assert not all_at_most(measure, iter([everything]), 0.5, budget)

@@ -9,7 +9,6 @@ import select
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,18 +16,15 @@ from typing import Any
 
 import pytest
 
+from programs import PROGRAM, run_python
+from programs import run_robustpool as run
 from robustpool import aggregate, load_design
 from robustpool.cli import main
 from robustpool.errors import InputError, SolverError, UnsupportedError
 from robustpool.families.family_file import EXAMPLES
 
-PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 WEATHER = str(EXAMPLES / "weather.json")
 UNKNOWN = str(EXAMPLES / "weather-unknown.json")
-
-
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
 
 
 def run_json(*arguments: str, cwd: Path | None = None) -> Any:
@@ -58,9 +54,8 @@ def test_aggregate_says_what_it_clips(explain: list[str]) -> None:
     done = run("aggregate", "0", "0.4", "--json", *explain)
     data = json.loads(done.stdout)
     assert (data["forecast"], data["clipped"], data["reports"]) == (aggregate([0.0, 0.4], clip=0.01), 1, [0.0, 0.4])
-    assert done.stderr == (
-        "robustpool: 1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.\n"
-    )
+    clipped = "robustpool: 1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.\n"
+    assert done.stderr == clipped
     for arguments in (["0", "0.4", "--clip", "0.01"], ["0.7", "0.4"], ["0", "0.4", "--rule", "mean"]):
         quiet = run("aggregate", *arguments, "--json", *explain)
         assert (json.loads(quiet.stdout)["clipped"], quiet.stderr) == (int("--clip" in arguments), "")
@@ -105,9 +100,8 @@ def test_design_then_aggregate(tmp_path: Path) -> None:
 
 
 def test_design_for_people(tmp_path: Path) -> None:
-    done = run(
-        "design", "--family", UNKNOWN, "--symmetric", "--monotone", "--lipschitz", "3", "--loss", "log", cwd=tmp_path
-    )
+    options = "--symmetric --monotone --lipschitz 3 --loss log"
+    done = run("design", "--family", UNKNOWN, *options.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "2 structures, 4 report profiles, log loss, additive" in done.stdout
     assert "measured in floating point, not proved" in done.stdout
@@ -115,18 +109,8 @@ def test_design_for_people(tmp_path: Path) -> None:
 
 
 def test_design_of_vector_reports(tmp_path: Path) -> None:
-    run_json(
-        "random-family",
-        "--structures",
-        "3",
-        "--states",
-        "3",
-        "--report",
-        "higher-order",
-        "--out",
-        "f.json",
-        cwd=tmp_path,
-    )
+    options = "--structures 3 --states 3 --report higher-order --out f.json"
+    run_json("random-family", *options.split(), cwd=tmp_path)
     run_json("design", "--family", "f.json", "--out", "d.json", cwd=tmp_path)
     design: Any = load_design(tmp_path / "d.json")
     texts = [",".join(map(repr, agent)) for agent in design.aggregator.reports[0].tolist()]
@@ -143,9 +127,7 @@ def test_a_run_that_does_not_converge_says_no_and_can_be_resumed(tmp_path: Path)
     assert (tmp_path / "design.json.checkpoint.npz").exists()
     resumed = run_json(*options, "--resume", cwd=tmp_path)
     whole = run_json(*options, "--out", "whole.json", cwd=tmp_path)
-    assert [resumed[key] for key in ("lower", "upper", "rounds")] == [
-        whole[key] for key in ("lower", "upper", "rounds")
-    ]
+    assert all(resumed[key] == whole[key] for key in ("lower", "upper", "rounds"))
     assert not (tmp_path / "design.json.checkpoint.npz").exists()
 
 
@@ -182,85 +164,67 @@ def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -
 
 
 BAD = [
-    (["aggregate"], "give some probabilities, or one file"),
-    (["aggregate", "70", "60"], "report 1 must lie in [0, 1]; it is 70; for 70 % write 0.7."),
-    (["aggregate", "0.7", "1.2"], "report 2 must lie in [0, 1]; it is 1.2; for 1.2 % write 0.012."),
-    (["aggregate", "0.7", "100"], "report 2 must lie in [0, 1]; it is 100; for 100 % write 1."),
-    (["aggregate", "0.7", "100.5"], "probability must lie in [0, 1]; entry 1 is 100.5"),
-    (["aggregate", "0.7", "abc"], "report 2 must be a number; it is 'abc'."),
-    (["aggregate", "0.7", "155%"], "report 2 must lie between 0% and 100%; it is 155%."),
-    (["aggregate", "0.7", "-5%"], "report 2 must lie between 0% and 100%; it is -5%."),
-    (["aggregate", "0.7", "nan%"], "report 2 must be a number; it is 'nan%'."),
-    (["aggregate", "0.7", "5,5%"], "report 2 must be a number; it is '5,5%'; write 5.5%."),
-    (["aggregate", "0.7", "1/2%"], "report 2 must be a number; it is '1/2%'."),
-    (["aggregate", "0.7", "%"], "report 2 must be a number; it is '%'."),
-    (["aggregate", "0.7", "0.6", "--rule", "magic"], "rule must be one of robust, minimax, mean,"),
-    (["aggregate", "0.7", "0.6", "--rule", "none.json"], "the design file 'none.json' does not exist."),
-    (["aggregate", "0,7", "0.6"], "report 1 must be a number; it is '0,7'; write 0.7."),
-    (["aggregate", "-0.1", "0.6"], "probability must lie in [0, 1]; entry 0 is -0.1"),
-    (["aggregate", "1/0", "0.6"], "report 1 must be a number; it is '1/0'."),
-    (["aggregate", "0.1", "0.9", "--rule", "d.json", "--clip", "0.1"], "clip is for rules"),
-    (["aggregate", "0.1", "--clip", "0.7"], "clip must lie in [0, 0.5); it is 0.7."),
-    (["design", "--family", "none.json"], "the family file 'none.json' does not exist."),
-    (["design", "--family", "bad.json"], "'bad.json': probabilities must sum to 1; structures[0].joint sums to 0.9."),
-    (["design", "--family", "text.json"], "'text.json' is not JSON"),
+    ("aggregate", "give some probabilities, or one file"),
+    ("aggregate 70 60", "report 1 must lie in [0, 1]; it is 70; for 70 % write 0.7."),
+    ("aggregate 0.7 1.2", "report 2 must lie in [0, 1]; it is 1.2; for 1.2 % write 0.012."),
+    ("aggregate 0.7 100", "report 2 must lie in [0, 1]; it is 100; for 100 % write 1."),
+    ("aggregate 0.7 100.5", "probability must lie in [0, 1]; entry 1 is 100.5"),
+    ("aggregate 0.7 abc", "report 2 must be a number; it is 'abc'."),
+    ("aggregate 0.7 155%", "report 2 must lie between 0% and 100%; it is 155%."),
+    ("aggregate 0.7 -5%", "report 2 must lie between 0% and 100%; it is -5%."),
+    ("aggregate 0.7 nan%", "report 2 must be a number; it is 'nan%'."),
+    ("aggregate 0.7 5,5%", "report 2 must be a number; it is '5,5%'; write 5.5%."),
+    ("aggregate 0.7 1/2%", "report 2 must be a number; it is '1/2%'."),
+    ("aggregate 0.7 %", "report 2 must be a number; it is '%'."),
+    ("aggregate 0.7 0.6 --rule magic", "rule must be one of robust, minimax, mean,"),
+    ("aggregate 0.7 0.6 --rule none.json", "the design file 'none.json' does not exist."),
+    ("aggregate 0,7 0.6", "report 1 must be a number; it is '0,7'; write 0.7."),
+    ("aggregate -0.1 0.6", "probability must lie in [0, 1]; entry 0 is -0.1"),
+    ("aggregate 1/0 0.6", "report 1 must be a number; it is '1/0'."),
+    ("aggregate 0.1 0.9 --rule d.json --clip 0.1", "clip is for rules"),
+    ("aggregate 0.1 --clip 0.7", "clip must lie in [0, 0.5); it is 0.7."),
+    ("design --family none.json", "the family file 'none.json' does not exist."),
+    ("design --family bad.json", "'bad.json': probabilities must sum to 1; structures[0].joint sums to 0.9."),
+    ("design --family text.json", "'text.json' is not JSON"),
     (
-        ["design", "--family", WEATHER, "--lipschitz", "nan"],
+        f"design --family {WEATHER} --lipschitz nan",
         "the Lipschitz constant must be a finite number, greater than 0; it is nan.",
     ),
-    (["design", "--family", WEATHER, "--lipschitz", "abc"], "it is 'abc'."),
-    (["design", "--family", WEATHER, "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
+    (f"design --family {WEATHER} --lipschitz abc", "it is 'abc'."),
+    (f"design --family {WEATHER} --loss hinge", "loss must be one of square, log; it is 'hinge'."),
     (
-        ["design", "--family", WEATHER, "--out", "no-folder-file/x.json"],
+        f"design --family {WEATHER} --out no-folder-file/x.json",
         "'no-folder-file/x.json' cannot be written: 'no-folder-file' is not a folder",
     ),
-    (["design", "--family", WEATHER, "--out", "."], "'.' cannot be written: it is not a regular file."),
-    (["design", "--family", "family.json", "--out", "family.json"], "--out must not be the family file 'family.json'"),
-    (
-        ["design", "--family", WEATHER, "--out", "text.json"],
-        "--out must be a new file or a design; 'text.json' is neither.",
-    ),
-    (["design", "--family", WEATHER, "--out", "/dev/null"], "'/dev/null' cannot be written: it is not a regular file."),
-    (["design", "--family", WEATHER, "--epsilon", "0.1", "--rounds", "5"], "give rounds or epsilon, not both"),
-    (["design", "--reports", "0"], "reports must be a whole number, at least 1; it is 0."),
-    (
-        ["design", "--family", WEATHER, "--prior-range", "0.1", "0.2"],
-        "--prior-range is for conditionally independent agents",
-    ),
-    (["design", "--nature", "continuous", "--priors", "7"], "--nature continuous means any prior; --priors is '7'."),
-    (["design", "--priors", "many"], "--priors must be a whole number or continuous; it is 'many'."),
-    (["design", "--prior-range", "0.6", "0.4"], "prior_range must be from low to high; it is (0.6, 0.4)."),
-    (["design", "--prior-range", "0.301", "0.302"], "prior_range must hold a multiple of 1/400; it is (0.301, 0.302)."),
-    (
-        ["design", "--epsilon", "0.1", "--method", "cutting-planes"],
-        "epsilon belongs to the method multiplicative-weights",
-    ),
-    (["design", "--method", "magic"], "method must be one of cutting-planes, multiplicative-weights; it is 'magic'."),
-    (["design", "--priors", "1"], "priors must be a whole number, at least 2; it is 1."),
-    (["design", "--reports", "400", "--priors", "4000", "--method", "multiplicative-weights"], "GB of memory"),
-    (["worst-case", "magic"], "rule must be one of robust, minimax, mean,"),
-    (["worst-case", "mean", "--loss", "hinge"], "loss must be one of square, log; it is 'hinge'."),
-    (["lipschitz-curve", "--constants", "1,x"], "--constants must be numbers with commas; it is '1,x'."),
-    (
-        ["lipschitz-curve", "--constants", "0"],
-        "the Lipschitz constant must be a finite number, greater than 0; it is 0.0.",
-    ),
-    (["plan", "--epsilon", "0.1"], "reports"),
-    (
-        ["design", "--family", WEATHER, "--resume"],
-        "there is nothing to resume; 'design.json.checkpoint.npz' does not exist.",
-    ),
-    (
-        ["random-family", "--structures", "1000000000"],
-        "1,000,000,000 structures with 8 probabilities each would need about",
-    ),
-    (["random-family", "--structures", "0"], "structures must be a whole number, at least 1; it is 0."),
-    (["random-family", "--report", "gut"], "report must be one of posterior, higher-order, decision; it is 'gut'."),
-    (["dessign"], "No such command 'dessign'"),
-    (["rules", "--colour"], "No such option: --colour"),
-    (["aggregate", "0.7", "0.6", "--jsn"], "there is no option '--jsn'; did you mean --json?"),
-    (["aggregate", "0.7", "--rul=mean", "0.6"], "there is no option '--rul'; did you mean --rule?"),
-    (["aggregate", "f.csv", "--zzz", "3"], "there is no option '--zzz'; `robustpool aggregate --help` lists them."),
+    (f"design --family {WEATHER} --out .", "'.' cannot be written: it is not a regular file."),
+    ("design --family family.json --out family.json", "--out must not be the family file 'family.json'"),
+    (f"design --family {WEATHER} --out text.json", "--out must be a new file or a design; 'text.json' is neither."),
+    (f"design --family {WEATHER} --out /dev/null", "'/dev/null' cannot be written: it is not a regular file."),
+    (f"design --family {WEATHER} --epsilon 0.1 --rounds 5", "give rounds or epsilon, not both"),
+    ("design --reports 0", "reports must be a whole number, at least 1; it is 0."),
+    (f"design --family {WEATHER} --prior-range 0.1 0.2", "--prior-range is for conditionally independent agents"),
+    ("design --nature continuous --priors 7", "--nature continuous means any prior; --priors is '7'."),
+    ("design --priors many", "--priors must be a whole number or continuous; it is 'many'."),
+    ("design --prior-range 0.6 0.4", "prior_range must be from low to high; it is (0.6, 0.4)."),
+    ("design --prior-range 0.301 0.302", "prior_range must hold a multiple of 1/400; it is (0.301, 0.302)."),
+    ("design --epsilon 0.1 --method cutting-planes", "epsilon belongs to the method multiplicative-weights"),
+    ("design --method magic", "method must be one of cutting-planes, multiplicative-weights; it is 'magic'."),
+    ("design --priors 1", "priors must be a whole number, at least 2; it is 1."),
+    ("design --reports 400 --priors 4000 --method multiplicative-weights", "GB of memory"),
+    ("worst-case magic", "rule must be one of robust, minimax, mean,"),
+    ("worst-case mean --loss hinge", "loss must be one of square, log; it is 'hinge'."),
+    ("lipschitz-curve --constants 1,x", "--constants must be numbers with commas; it is '1,x'."),
+    ("lipschitz-curve --constants 0", "the Lipschitz constant must be a finite number, greater than 0; it is 0.0."),
+    ("plan --epsilon 0.1", "reports"),
+    (f"design --family {WEATHER} --resume", "there is nothing to resume; 'design.json.checkpoint.npz' does not exist."),
+    ("random-family --structures 1000000000", "1,000,000,000 structures with 8 probabilities each would need about"),
+    ("random-family --structures 0", "structures must be a whole number, at least 1; it is 0."),
+    ("random-family --report gut", "report must be one of posterior, higher-order, decision; it is 'gut'."),
+    ("dessign", "No such command 'dessign'"),
+    ("rules --colour", "No such option: --colour"),
+    ("aggregate 0.7 0.6 --jsn", "there is no option '--jsn'; did you mean --json?"),
+    ("aggregate 0.7 --rul=mean 0.6", "there is no option '--rul'; did you mean --rule?"),
+    ("aggregate f.csv --zzz 3", "there is no option '--zzz'; `robustpool aggregate --help` lists them."),
 ]
 
 
@@ -290,9 +254,9 @@ def test_each_kind_of_failure_has_its_status(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"), BAD, ids=[" ".join(Path(a).name for a in arguments) for arguments, _ in BAD]
+    ("command", "sentence"), BAD, ids=[command.replace(WEATHER, "weather.json") for command, _ in BAD]
 )
-def test_bad_input_gets_one_sentence_status_2_and_no_file(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+def test_bad_input_gets_one_sentence_status_2_and_no_file(command: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text(
         '{"format": "robustpool-family/1", "states": ["a", "b"], "agents": ["x"], "structures": [{"joint": [[0.5], [0.4]]}]}'
     )
@@ -301,7 +265,7 @@ def test_bad_input_gets_one_sentence_status_2_and_no_file(arguments: list[str], 
     (tmp_path / "no-folder-file").write_text("")
     (tmp_path / "d.json").write_text("")
     before = sorted(tmp_path.rglob("*"))
-    done = run(*arguments, cwd=tmp_path)
+    done = run(*command.split(), cwd=tmp_path)
     assert done.returncode == 2, done
     assert done.stdout == ""
     assert sentence in done.stderr
@@ -333,12 +297,9 @@ def test_no_arguments_show_the_commands_and_the_version_is_said() -> None:
 def test_the_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--install-completion" in run("--help").stdout
     monkeypatch.setenv("_ROBUSTPOOL_COMPLETE", "complete_bash")
-    for words, last, completions in (
-        ("robustpool c", "1", "compare certify"),
-        ("robustpool rules --js", "2", "--json"),
-    ):
+    for words, completions in (("robustpool c", "compare certify"), ("robustpool rules --js", "--json")):
         monkeypatch.setenv("COMP_WORDS", words)
-        monkeypatch.setenv("COMP_CWORD", last)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
         assert run().stdout.split() == completions.split()
 
 
@@ -351,7 +312,7 @@ def test_a_small_sum_does_not_import_heavy_packages() -> None:
         "heavy = {'scipy', 'numba', 'cvxpy', 'clarabel', 'matplotlib', 'rich.progress'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_python("-c", code)
     assert done.returncode == 0, done.stderr
 
 

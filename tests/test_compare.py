@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from forecasters import of, simulated, table_of
+from refusals import input_error
 from robustpool.aggregators.rules import RULES
 from robustpool.errors import InputError
 from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.comparison import compare
-from robustpool.evaluation.diagnosis import (
-    Confidence,
-    diagnose,
-)
+from robustpool.evaluation.diagnosis import Confidence, diagnose
 from robustpool.evaluation.records import Interval, Verdict
 
 RULES_HERE = ["mean", "minimax", "geometric-odds", "product", "karmarkar"]
@@ -135,7 +133,7 @@ def test_a_rule_that_refuses_is_left_out_with_its_reason() -> None:
     table = simulated(50, 3)
     assert compare(table, rules=[only_pairs]).unscored == {"only_pairs": "it is for two agents."}
     assert compare(table, rules=[only_pairs], pairs=3).unscored == {}
-    with pytest.raises(InputError, match=r"^reference must be a rule that can be scored; bordley cannot be: it needs"):
+    with input_error(r"^reference must be a rule that can be scored; bordley cannot be: it needs"):
         compare(table, reference="bordley")
 
 
@@ -179,10 +177,8 @@ def test_clusters_widen_the_intervals() -> None:
     naive = compare(copies, rules=["mean", "product"])
     honest = compare(replace(copies, cluster=7 * (np.arange(240) // 4)), rules=["mean", "product"])
     plain = compare(table, rules=["mean", "product"])
-    widths = [
-        found.brier.high - found.brier.low
-        for found in (of(comparison, "mean") for comparison in (naive, honest, plain))
-    ]
+    briers = [of(comparison, "mean").brier for comparison in (naive, honest, plain)]
+    widths = [brier.high - brier.low for brier in briers]
     assert widths[0] < 0.6 * widths[1]
     assert widths[1] == pytest.approx(widths[2])
     assert (naive.clusters, honest.clusters) == (None, 60)
@@ -224,9 +220,8 @@ def test_five_questions_are_no_verdict_even_if_all_agree() -> None:
     found = of(comparison, "product")
     assert found.difference.high < 0
     assert found.verdict is Verdict.CANNOT_TELL
-    assert (
-        of(compare(table_of([[0.9, 0.8]] * 6, [1] * 6), rules=["mean", "product"]), "product").verdict is Verdict.BETTER
-    )
+    more = compare(table_of([[0.9, 0.8]] * 6, [1] * 6), rules=["mean", "product"])
+    assert of(more, "product").verdict is Verdict.BETTER
 
 
 @pytest.mark.parametrize("single", [1, 24])
@@ -271,24 +266,21 @@ def test_one_forecaster_and_equal_outcomes() -> None:
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         compare(table_of([[0.9, 0.7], [0.2, 0.4]], [1, 0]), **options)
 
 
 def test_without_outcomes_there_is_nothing_to_compare() -> None:
-    with pytest.raises(
-        InputError,
-        match=r"^a comparison needs at least one question with an outcome and 1 answer; 0 of 2 questions have an outcome\.$",
+    with input_error(
+        r"^a comparison needs at least one question with an outcome and 1 answer; 0 of 2 questions have an outcome\.$"
     ):
         compare(table_of([[0.9, 0.7], [0.2, 0.4]], [math.nan, math.nan]))
-    with pytest.raises(InputError, match=r"with an outcome and 2 answers; 2 of 2 questions have an outcome\.$"):
+    with input_error(r"with an outcome and 2 answers; 2 of 2 questions have an outcome\.$"):
         compare(table_of([[0.9], [0.2]], [1, 0]), pairs=5)
 
 
 def test_pairs_that_do_not_fit_into_memory_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"^scoring 79,999,800,000 pairs \(fewer pairs a question would do\) would need"
-    ):
+    with input_error(r"^scoring 79,999,800,000 pairs \(fewer pairs a question would do\) would need"):
         compare(simulated(1, 400_000), pairs=10**12)
 
 

@@ -56,11 +56,7 @@ def simulated(questions: int, forecasters: int, *, confidence: float = 1.0) -> t
 def write_csv(path: Path, answers: NDArray[Any], outcomes: NDArray[Any], *, names: str | None = None) -> str:
     """A long table, with a topic for every three questions."""
     rows = [names or "question_id,forecaster_id,probability,outcome,topic"]
-    rows += [
-        f"q{q},f{k},{p:.4f},{outcomes[q]},t{q // 3}"
-        for q, said in enumerate(answers.tolist())
-        for k, p in enumerate(said)
-    ]
+    rows += [f"q{q},f{k},{p:.4f},{outcomes[q]},t{q // 3}" for (q, k), p in np.ndenumerate(answers)]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return str(path)
 
@@ -138,9 +134,8 @@ def test_clusters_columns_and_percentages(tmp_path: Path, calibrated: str) -> No
     other = write_csv(tmp_path / "f.csv", (100 * answers).round(2), outcomes, names=names)
     columns = ("--column", "probability=p", "--column", "outcome=result", "--column", "cluster=topic")
     again = run_json(other, *QUICK, *columns, "--percent")
-    assert [rule["brier"] for rule in again["rules"]] == pytest.approx(
-        [rule["brier"] for rule in whole["rules"]], abs=1e-4
-    )
+    first, second = ([rule["brier"] for rule in data["rules"]] for data in (again, whole))
+    assert first == pytest.approx(second, abs=1e-4)
     assert again["clusters"] == 50
 
 
@@ -162,9 +157,8 @@ def test_the_text_has_the_table_and_the_advice(overconfident: str, monkeypatch: 
     assert "After recalibration (slope, fitted on other questions" in done.stdout
     assert lines[0].startswith("What to do: ")
     assert data["advice"].startswith("What to do: ")
-    commands = [
-        line.strip() for line in lines[:start] if line.startswith(f"    robustpool aggregate {overconfident} --rule ")
-    ]
+    beginning = f"    robustpool aggregate {overconfident} --rule "
+    commands = [line.strip() for line in lines[:start] if line.startswith(beginning)]
     assert commands  # in one piece, to be copied
     assert all(f"`{command}`" in data["advice"] for command in commands)
     assert f"Always saying the base rate has {data['base_rate_brier']:.4f}." in lines
@@ -198,9 +192,8 @@ def test_lines_fit_into_the_terminal(width: int) -> None:
         assert all(head.index("minus mean") < head.index("interval") for head in heads)
     assert " ".join(record.advice) in " ".join(" ".join(lines).split())
     assert all(line.isascii() for line in lines)
-    starred = [
-        line.split()[1] for line in lines[: lines.index(next(x for x in lines if "After" in x))] if " * " in line
-    ]
+    end = next(place for place, line in enumerate(lines) if "After" in line)
+    starred = [line.split()[1] for line in lines[:end] if " * " in line]
     assert starred == [rule.name for rule in record.rules if rule.tied_with_best]
 
 
@@ -240,36 +233,32 @@ def test_the_report_is_the_page_of_the_comparison(overconfident: str, tmp_path: 
     assert done.exit_code == 0, done.output
     assert f"The report is in {report}" in done.stdout
     record = comparing.compare(read_forecasts(overconfident), rules=RULES, draws=200, recalibrate="none")
-    assert report.read_text(encoding="utf-8") == render(
-        comparison_page(record, title="Rules compared on overconfident.csv", rejected=0)
-    )
+    page = comparison_page(record, title="Rules compared on overconfident.csv", rejected=0)
+    assert report.read_text(encoding="utf-8") == render(page)
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------------------
 
 
 BAD = [
-    (["none.csv"], "none.csv"),
-    (["{csv}", "--pairs", "0"], "Invalid value for '--pairs'"),
-    (["{csv}", "--draws", "1"], "Invalid value for '--draws'"),
-    (["{csv}", "--clip", "0.7"], "Invalid value for '--clip'"),
-    (
-        ["{csv}", "--recalibrate", "magic"],
-        "recalibrate must be one of auto, none, slope, platt, isotonic; it is 'magic'.",
-    ),
-    (["{csv}", "--rule", "magic"], "rule must be one of robust, minimax, mean,"),
-    (["{csv}", "--reference", "magic"], "rule must be one of robust, minimax, mean,"),
-    (["{csv}", "--report", "notes.html"], "--report must be a new file or an HTML page; 'notes.html' is neither."),
-    (["{csv}", "--report", "page.pdf"], "--report must name an HTML file; it is 'page.pdf'."),
-    (["{csv}", "--report", "{csv}"], "--report must name an HTML file"),
-    (["{csv}", "--column", "p"], "--column must be written as role=name, such as probability=p; it is 'p'."),
-    (["{csv}", "--column", "cluster=a", "--cluster", "b"], "a column must be named once; cluster is 'a' and 'b'."),
+    ("none.csv", "none.csv"),
+    ("{csv} --pairs 0", "Invalid value for '--pairs'"),
+    ("{csv} --draws 1", "Invalid value for '--draws'"),
+    ("{csv} --clip 0.7", "Invalid value for '--clip'"),
+    ("{csv} --recalibrate magic", "recalibrate must be one of auto, none, slope, platt, isotonic; it is 'magic'."),
+    ("{csv} --rule magic", "rule must be one of robust, minimax, mean,"),
+    ("{csv} --reference magic", "rule must be one of robust, minimax, mean,"),
+    ("{csv} --report notes.html", "--report must be a new file or an HTML page; 'notes.html' is neither."),
+    ("{csv} --report page.pdf", "--report must name an HTML file; it is 'page.pdf'."),
+    ("{csv} --report {csv}", "--report must name an HTML file"),
+    ("{csv} --column p", "--column must be written as role=name, such as probability=p; it is 'p'."),
+    ("{csv} --column cluster=a --cluster b", "a column must be named once; cluster is 'a' and 'b'."),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[arguments for arguments, _ in BAD])
 def test_bad_input_gets_one_sentence_and_status_2(
-    arguments: list[str],
+    arguments: str,
     sentence: str,
     calibrated: str,
     tmp_path: Path,
@@ -278,7 +267,7 @@ def test_bad_input_gets_one_sentence_and_status_2(
 ) -> None:
     (tmp_path / "notes.html").write_text("mine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["robustpool", "compare", *(word.format(csv=calibrated) for word in arguments)])
+    monkeypatch.setattr(sys, "argv", ["robustpool", "compare", *arguments.format(csv=calibrated).split()])
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 2

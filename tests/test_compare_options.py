@@ -12,7 +12,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import robustpool as rp
 from forecasters import of, said
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.evaluation import option_scores
 from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.options import one_against_rest
@@ -143,9 +143,8 @@ def test_the_uncertainty_is_what_the_frequencies_cost() -> None:
 
 
 def test_options_are_taken_apart() -> None:
-    parts = one_against_rest(
-        np.array([[0.2, 0.3, 0.5], [0.4, 0.6, np.nan]]), np.array([2.0, 0.0]), np.ones(2), same=True
-    )
+    reports = np.array([[0.2, 0.3, 0.5], [0.4, 0.6, np.nan]])
+    parts = one_against_rest(reports, np.array([2.0, 0.0]), np.ones(2), same=True)
     assert parts.outcomes.tolist() == [0, 0, 1, 1, 0]
     assert parts.option.tolist() == [0, 1, 2, 0, 1]
     assert len(parts.parts()) == 3
@@ -188,9 +187,7 @@ def test_rules_for_two_are_listed_with_a_reason() -> None:
     assert {"bordley", "minimax"} <= set(COMPARISON.unscored)
     only = rp.compare(TABLE, rules=["product", "robust"])
     assert list(only.unscored) == ["product"]
-    with pytest.raises(
-        InputError, match=r"^reference must be a rule that can be scored; product cannot be: made for two"
-    ):
+    with input_error(r"^reference must be a rule that can be scored; product cannot be: made for two"):
         rp.compare(TABLE, reference="product")
 
 
@@ -203,10 +200,8 @@ def test_what_compare_scores_is_what_aggregate_gives() -> None:
     expected = option_scores.brier(pooled.forecasts, table.outcome).mean()
     assert of(comparison, "robust").brier.value == pytest.approx(expected, rel=1e-14)
     assert comparison.clipped == pooled.clipped == raised(table.probability, 0.01)
-    assert any(
-        note.startswith(f"{comparison.clipped} of 480 answers were raised to at least 0.01")
-        for note in comparison.notes
-    )
+    raised_answers = f"{comparison.clipped} of 480 answers were raised to at least 0.01"
+    assert any(note.startswith(raised_answers) for note in comparison.notes)
 
 
 def test_at_their_word_some_are_certain_and_wrong_and_contradictions_are_counted() -> None:
@@ -217,9 +212,8 @@ def test_at_their_word_some_are_certain_and_wrong_and_contradictions_are_counted
     comparison = rp.compare(table_of(reports, TABLE.outcome, TABLE.options), clip=0)
     assert of(comparison, "robust").certain_and_wrong == 1
     (note,) = comparison.notes
-    assert note.startswith(
-        "1 question of which somebody rules out each option: averages take them as numbers, all other"
-    )
+    ruled_out = "1 question of which somebody rules out each option: averages take them as numbers, all other"
+    assert note.startswith(ruled_out)
 
 
 def test_pairs_are_scored() -> None:
@@ -290,11 +284,9 @@ def test_unresolved_questions_are_left_out() -> None:
 
 
 def test_recalibration_is_for_two_outcomes() -> None:
-    with pytest.raises(InputError, match=r"^recalibrate must be auto or none for questions with options"):
+    with input_error(r"^recalibrate must be auto or none for questions with options"):
         rp.compare(TABLE, recalibrate="platt")
-    with pytest.raises(
-        InputError, match=r"^recalibration is for questions with two outcomes; those of this table have"
-    ):
+    with input_error(r"^recalibration is for questions with two outcomes; those of this table have"):
         recalibrate(TABLE)
     over = rp.compare(matches(power=3.0))
     assert over.recalibrated == ()

@@ -149,9 +149,7 @@ def test_a_reliability_diagram_has_the_curve_and_where_the_forecasts_lie() -> No
 
 @pytest.mark.parametrize("name", ["mean", "an aggregator with a name as long as this one"])
 @pytest.mark.parametrize("reach", [(-1e-4, 1e-4), (-0.0074, 0.0002), (-0.0088, 0.0275), (-0.099, -0.011), (-0.9, 0.99)])
-def test_the_labels_of_differences_keep_apart(
-    name: str, reach: tuple[float, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_difference_labels_keep_apart(name: str, reach: tuple[float, float], monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Any] = []
     monkeypatch.setattr(comparison_pictures, "png", figures.append)
     rules = [replace(rule_score(0), name=name, difference=Interval(sum(reach) / 2, *reach)), rule_score(2)]
@@ -344,11 +342,8 @@ def test_little_data_makes_a_smaller_page() -> None:
     page = comparison_page(few)
     titles = [section.title for section in page.sections]
     assert not {"After recalibration", "What robust makes of two answers"} & set(titles)
-    assert [picture.name for picture in pictures(page)] == [
-        "differences",
-        "reliability-individuals",
-        "reliability-mean",
-    ]
+    names = [picture.name for picture in pictures(page)]
+    assert names == ["differences", "reliability-individuals", "reliability-mean"]
     text = render(page)
     assert "are left out" not in text
     assert "brought into" not in text
@@ -372,9 +367,8 @@ def test_the_page_says_which_questions_the_correlation_rests_on(page: Page) -> N
     assert "here 103 questions with at least two answers. The stretch" in note
     assert "single answer" not in note
     record = comparison()
-    note = tables(comparison_page(replace(record, individuals=replace(record.individuals, one_answer=24))))[
-        "The answers"
-    ].note
+    record = replace(record, individuals=replace(record.individuals, one_answer=24))
+    note = tables(comparison_page(record))["The answers"].note
     assert "here 79 questions with at least two answers. 24 questions with a single answer are left out of" in note
 
 
@@ -423,9 +417,8 @@ def test_a_table_that_does_not_fit_says_so_and_scrolls_by_keys(browser: Browser,
         scores.focus()
         for _ in range(30):
             page.keyboard.press("ArrowRight")
-        page.wait_for_function(
-            "box => box.scrollLeft + box.clientWidth >= box.scrollWidth - 1", arg=scores.element_handle()
-        )
+        at_its_end = "box => box.scrollLeft + box.clientWidth >= box.scrollWidth - 1"
+        page.wait_for_function(at_its_end, arg=scores.element_handle())
         kept = head.bounding_box()
         assert kept is not None
         assert kept["x"] == 20  # the rule stays in view

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustpool.errors import InputError, SolverError
+from refusals import input_error
+from robustpool.errors import SolverError
 from robustpool.structures.binary_structure import BinaryStructure
 from robustpool.structures.information_structure import InformationStructure
 from robustpool.theory import coverings
@@ -123,9 +124,7 @@ def test_distances_agree_with_their_definitions(seed: int) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(pairs_of_agents, pairs_of_agents)
-def test_distances_of_binary_structures_agree_with_their_definitions(
-    one: BinaryStructure, two: BinaryStructure
-) -> None:
+def test_distances_of_binary_structures_are_as_defined(one: BinaryStructure, two: BinaryStructure) -> None:
     variation, earth = reference_distances(one, two)
     assert total_variation(one, two) == pytest.approx(variation, abs=1e-9)
     assert earth_mover(one, two) == pytest.approx(earth, abs=1e-6)
@@ -149,9 +148,7 @@ def test_agents_who_learn_nothing_differ_by_their_priors() -> None:
 
 
 def test_structures_with_other_agents_have_no_distance() -> None:
-    with pytest.raises(
-        InputError, match=r"^structures of a family must have the same states and agents; structure 1 has"
-    ):
+    with input_error(r"^structures of a family must have the same states and agents; structure 1 has"):
         total_variation(BinaryStructure(0.5, [[0, 1]]), BinaryStructure(0.5, [[0, 1]] * 2))
 
 
@@ -348,13 +345,13 @@ def test_what_is_no_grid(N: int, M: int, sentence: str) -> None:
         lambda: coverings.sharper_tv_bound(N, M),
         lambda: coverings.sharper_em_bound(N, M),
     ):
-        with pytest.raises(InputError, match=sentence):
+        with input_error(sentence):
             refuses()
 
 
 def test_what_else_is_refused() -> None:
-    with pytest.raises(InputError, match=r"^N must be a whole number, at least 1; it is 0\.$"):
+    with input_error(r"^N must be a whole number, at least 1; it is 0\.$"):
         coverings.em_covering_bound(0)
     for bound in (coverings.sharper_tv_bound, coverings.sharper_em_bound):
-        with pytest.raises(InputError, match=r"^agents must be a whole number, at least 1; it is 0\.$"):
+        with input_error(r"^agents must be a whole number, at least 1; it is 0\.$"):
             bound(2, 3, agents=0)

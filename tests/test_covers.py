@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import robustpool as rp
+from forging import small
+from refusals import unsupported_error
 from robustpool.certificates import cover as maker
 from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.certificates.dual import best_slopes
@@ -23,16 +25,14 @@ from robustpool.verification.dual import needed, whole
 from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
-from tampering import small
 
 if TYPE_CHECKING:
     from robustpool.certificates.dual import Problem
 
+Data = dict[str, Any]
 MEAN = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
-LOPSIDED: dict[str, Any] = {
-    "kind": "grid",
-    "values": [[0.0, 0.5], [0.5, 0.9]],
-}  # its agents can be exchanged, its states cannot
+# Its agents can be exchanged, its states cannot.
+LOPSIDED: dict[str, Any] = {"kind": "grid", "values": [[0.0, 0.5], [0.5, 0.9]]}
 BOUND = 10.0
 
 
@@ -53,12 +53,12 @@ def tail(prior: float, constants: tuple[float, ...] = (1.0, 0.0, 0.0)) -> dict[s
 
 
 def check(
-    intervals: list[dict[str, Any]],
+    intervals: list[Data],
     prior_range: tuple[Any, Any],
     *,
-    aggregator: dict[str, Any] = LOPSIDED,
+    aggregator: Data = LOPSIDED,
     bound: float = BOUND,
-    **tails: dict[str, Any],
+    **tails: Data,
 ) -> None:
     witness = {"kind": "dual", "tails": tails, "intervals": intervals}
     ends = Fraction(prior_range[0]), Fraction(prior_range[1])
@@ -170,12 +170,8 @@ def test_the_constants_of_a_tail_hold_at_its_own_end() -> None:
     [(0.0, (1.0, 0.0, 0.0)), (1.0, (1.0, 0.0, 0.0)), (0.1, (1.0, 0.0)), (0.1, (1.0, -5e-324, 0.0)), (0.1, (1.0,) * 4)],
 )
 def test_tails_that_are_none(bad: tuple[float, tuple[float, ...]]) -> None:
-    refuse(
-        "needs a prior in .0, 1. and three constants that are not negative",
-        [flat(0.1, 0.2)],
-        (0.1, 0.2),
-        low=tail(*bad),
-    )
+    sentence = "needs a prior in .0, 1. and three constants that are not negative"
+    refuse(sentence, [flat(0.1, 0.2)], (0.1, 0.2), low=tail(*bad))
 
 
 # --------------------------------------------------------------------------------------------------------------- slopes
@@ -318,10 +314,8 @@ def test_the_constants_of_a_tail_hold_for_all_pairs_of_cells() -> None:
 
 
 def estimate(*pieces: tuple[str, str, str]) -> dict[str, Any]:
-    return {
-        "kind": "prior-estimate",
-        "pieces": [dict(zip(("kappa", "delta", "side"), piece, strict=True)) for piece in pieces],
-    }
+    names = ("kappa", "delta", "side")
+    return {"kind": "prior-estimate", "pieces": [dict(zip(names, piece, strict=True)) for piece in pieces]}
 
 
 def test_the_mirror_of_an_estimated_prior() -> None:
@@ -399,15 +393,14 @@ def test_the_makers_pieces_hold_where_the_verifiers_do() -> None:
             assert (holds == piece.forecast.holds(*points)[:, 0, 0]).all()
             found = piece.forecast.at(x1[:, None, None], x2[:, None, None], np.zeros((50, 2), dtype=np.int64))
             np.testing.assert_allclose(found.lo[:, 0, 0], piece.formula(x1, x2), atol=1e-12)
-            np.testing.assert_allclose(
-                piece.formula(x1, x2)[holds], rule(np.stack((x1, x2), axis=1))[holds], atol=1e-12
-            )
+            expected = rule(np.stack((x1, x2), axis=1))
+            np.testing.assert_allclose(piece.formula(x1, x2)[holds], expected[holds], atol=1e-12)
             seen += holds
         assert (seen == 1).all()
 
 
 def test_a_table_of_other_agents_is_not_described() -> None:
-    with pytest.raises(rp.UnsupportedError, match="this one is for 3 and the family has 2"):
+    with unsupported_error("this one is for 3 and the family has 2"):
         describe(rp.GridAggregator(np.zeros((2, 2, 2))), 2)
 
 

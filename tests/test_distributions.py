@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import robustpool as rp
+from refusals import input_error
 from robustpool.aggregators.distributions import (
     DISTRIBUTION_RULES,
     clipped,
@@ -18,7 +19,6 @@ from robustpool.aggregators.distributions import (
     distribution_rule,
     least_share,
 )
-from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def test_forecasts_are_distributions(rule: str, reports: Floats, clip: float) ->
 
 @every_rule
 @given(panels(), st.randoms(use_true_random=False))
-def test_permuting_options_permutes_forecasts_and_permuting_agents_changes_nothing(
-    rule: str, reports: Floats, random: Any
-) -> None:
+def test_permuting_options_permutes_forecasts_and_agents_nothing(rule: str, reports: Floats, random: Any) -> None:
     agents, options = (list(range(size)) for size in reports.shape[1:])
     random.shuffle(agents)
     random.shuffle(options)
@@ -151,9 +149,7 @@ def test_robust_is_the_formula_of_the_issue() -> None:
 
 
 @given(panels(certain=True), st.floats(0.001, 0.49))
-def test_the_clipping_gives_each_option_its_least_share_and_keeps_the_others_ratios(
-    reports: Floats, clip: float
-) -> None:
+def test_clipping_gives_each_option_its_least_share_and_keeps_other_ratios(reports: Floats, clip: float) -> None:
     share = least_share(clip, reports.shape[2])
     inner, touched = clipped(reports, clip)
     assert (inner >= share * (1 - 1e-12)).all()
@@ -177,9 +173,8 @@ def test_clipping_counts_answers_and_is_for_rules_in_which_a_0_decides() -> None
 
 def test_by_default_certain_answers_are_clipped_and_counted() -> None:
     reports = [[[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.4, 0.6]], [[0.1, 0.2, 0.7], [NAN] * 3, [NAN] * 3]]
-    with pytest.warns(
-        ClippedWarning, match=r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 takes"
-    ):
+    raised = r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 takes"
+    with pytest.warns(ClippedWarning, match=raised):
         forecasts = np.asarray(rp.aggregate(reports))
     inner = np.array([[[0.98, 0.01, 0.01], [0.2, 0.3, 0.5], [0.01, 0.396, 0.594]]])
     np.testing.assert_allclose(forecasts[0], pooled(inner, "robust")[0], rtol=1e-12)
@@ -265,7 +260,7 @@ def test_many_questions_are_combined_in_blocks() -> None:
     ],
 )
 def test_what_is_no_distribution_is_refused(probabilities: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         rp.aggregate(probabilities, "robust")
 
 
@@ -276,20 +271,18 @@ def test_single_precision_is_taken_and_normalised() -> None:
 
 @pytest.mark.parametrize("rule", ["product", "minimax", "karmarkar:a=2"])
 def test_rules_for_two_say_so(rule: str) -> None:
-    with pytest.raises(
-        InputError, match=rf"^rule {rule} is for two outcomes; for more: robust, mean, geometric-odds\.$"
-    ):
+    with input_error(rf"^rule {rule} is for two outcomes; for more: robust, mean, geometric-odds\.$"):
         rp.aggregate([[[0.6, 0.3, 0.1]]], rule)
 
 
 def test_designs_and_functions_say_so_too() -> None:
     for rule in ("design.json", lambda reports: reports):
-        with pytest.raises(InputError, match=r"^a design or a function is for two outcomes; for more: robust, mean"):
+        with input_error(r"^a design or a function is for two outcomes; for more: robust, mean"):
             distribution_rule(rule)
 
 
 @settings(max_examples=20)
 @given(panels())
 def test_weights_of_another_shape_are_refused(reports: Floats) -> None:
-    with pytest.raises(InputError, match=r"^weights must have the shape"):
+    with input_error(r"^weights must have the shape"):
         rp.aggregate(reports, "mean", weights=np.ones(reports.shape[1] + 1))

@@ -12,9 +12,9 @@ import pytest
 
 import robustpool as rp
 from exact_series import density, table_formula
+from refusals import input_error, unsupported_error
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.certificates.dual import highest
-from robustpool.errors import InputError, UnsupportedError
 from robustpool.verification.dual import Slopes, needed, proved, whole
 from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.reading import Budget
@@ -265,7 +265,7 @@ def average(x: Floats) -> Floats:
     ],
 )
 def test_what_cannot_be_certified(aggregator: Any, family: Any, sentence: str) -> None:
-    with pytest.raises(UnsupportedError, match=sentence):
+    with unsupported_error(sentence):
         rp.certify(aggregator(), family)
 
 
@@ -278,20 +278,20 @@ def test_what_cannot_be_certified(aggregator: Any, family: Any, sentence: str) -
 )
 def test_designs_for_another_game(tmp_path: Path, options: dict[str, str], sentence: str) -> None:
     design = saved(tmp_path / "design.json", rp.ConditionallyIndependent(2, 2, 4), **options)
-    with pytest.raises(UnsupportedError, match=sentence):
+    with unsupported_error(sentence):
         rp.certify(design)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-6, 1.0, float("nan"), float("inf")])
 def test_a_tolerance_out_of_range(tolerance: float) -> None:
-    with pytest.raises(InputError, match="tolerance must"):
+    with input_error("tolerance must"):
         rp.certify("mean", tolerance=tolerance)
 
 
 def test_files_that_are_not_there() -> None:
-    with pytest.raises(InputError, match=r"nowhere\.json"):
+    with input_error(r"nowhere\.json"):
         rp.certify("mean", "nowhere.json")
-    with pytest.raises(InputError, match="nosuchrule"):
+    with input_error("nosuchrule"):
         rp.certify("nosuchrule")
-    with pytest.raises(InputError, match=r"the certificate 'nowhere\.json' does not exist"):
+    with input_error(r"the certificate 'nowhere\.json' does not exist"):
         rp.verify("nowhere.json")

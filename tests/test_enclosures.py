@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exact_series import (
-    KINDS,
-    Series,
-    density,
-    holds,
-    inside,
-    random_aggregator,
-    random_box,
-    random_slopes,
-    right_side,
-)
+from exact_series import KINDS, Series, density, holds, inside, random_aggregator, random_box, random_slopes, right_side
 from robustpool.certificates.dual import highest
 from robustpool.verification import cover as tails
 from robustpool.verification import dual
@@ -43,10 +33,7 @@ def test_what_is_needed_on_a_box_is_enough_at_its_points(kind: str) -> None:
         n = forecast.resolution
         slopes = random_slopes(n, rng)
         k = tuple(int(rng.integers(len(slopes.knots) - 1)) for _ in range(2))
-        spans = [
-            *((float(slopes.knots[i]), float(slopes.knots[i + 1])) for i in k),
-            slopes.priors,
-        ]
+        spans = [*((float(slopes.knots[i]), float(slopes.knots[i + 1])) for i in k), slopes.priors]
         box = [random_box(span, rng) for span in spans]
         boxes = Boxes(*(np.array([side]) for side in box), *(np.array([i]) for i in k))
         with np.errstate(all="ignore"):
@@ -66,9 +53,8 @@ def test_what_is_needed_on_a_box_is_enough_at_its_points(kind: str) -> None:
         widths = [(Fraction(side[1]) - Fraction(side[0])) / s for side, s in zip(box, scale, strict=True)]
         for _ in range(6):
             share = [Fraction(float(rng.choice([0.001, 0.999, rng.uniform(0, 1)]))) for _ in range(3)]
-            at = [
-                Fraction(side[0]) / s + t * width for side, s, t, width in zip(box, scale, share, widths, strict=True)
-            ]
+            parts = zip(box, scale, share, widths, strict=True)
+            at = [Fraction(side[0]) / s + t * width for side, s, t, width in parts]
             if not (0 < at[0] < 1 and 0 < at[1] < 1):
                 continue
             if np.isfinite(measured.most[0]):
@@ -157,9 +143,8 @@ def test_bending_in_a_tail(*, mirrored: bool) -> None:
         n = forecast.resolution
         cell = tuple(int(rng.integers(n)) for _ in range(2))
         box = [random_box((float(i), float(i + 1)), rng) for i in cell]
-        boxes = Boxes(
-            *(np.array([side]) for side in (*box, (0.0, 0.0))), *(np.array([i], dtype=np.int64) for i in cell)
-        )
+        sides, cells = [np.array([side]) for side in (*box, (0.0, 0.0))], [np.array([i], dtype=np.int64) for i in cell]
+        boxes = Boxes(*sides, *cells)
         with np.errstate(all="ignore"):
             measured = tails.needed(forecast, (0.25, 0.5), boxes, mirrored=mirrored)
         for _ in range(6):

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import robustpool as rp
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.estimator import RobustPool, RobustVotingClassifier
 from robustpool.forecasts import ContradictionWarning
 
@@ -49,7 +49,7 @@ def test_missing_forecasters_are_left_out_and_a_question_without_any_has_no_clas
     pool = RobustPool(clip=0).fit(TABLE, Y)
     np.testing.assert_allclose(pool.predict_proba(table)[0], table[0, :3])
     assert np.isnan(pool.predict_proba(table)[1]).all()
-    with pytest.raises(InputError, match=r"row 1 has none \(1 of 3 rows\)\.$"):
+    with input_error(r"row 1 has none \(1 of 3 rows\)\.$"):
         pool.predict(table)
 
 
@@ -76,12 +76,12 @@ def test_distributions_that_are_clipped_are_counted_and_contradictions_warn() ->
     ],
 )
 def test_a_pool_refuses(settings: dict[str, Any], columns: int, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         RobustPool(**settings).fit(TABLE[:, :columns], Y)
 
 
 def test_columns_that_are_no_distributions_are_refused() -> None:
-    with pytest.raises(InputError, match=r"must sum to 1 \(within 1e-06\); row 0, agent 0 sums to"):
+    with input_error(r"must sum to 1 \(within 1e-06\); row 0, agent 0 sums to"):
         RobustPool().fit(TABLE * 0.9, Y)
     with pytest.raises(ValueError, match=r"^y must have classes; the type of the target is continuous\.$"):
         RobustPool().fit(TABLE, np.linspace(0, 1, 60))

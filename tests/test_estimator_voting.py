@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.estimator import RobustPool, RobustVotingClassifier
 from robustpool.estimator.members import DROP
 from robustpool.forecasts import ContradictionWarning, aggregate
@@ -88,18 +88,15 @@ def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
 def test_members_that_contradict_each_other_are_told() -> None:
     trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
     fitted = RobustVotingClassifier(trees, clip=0).fit(X[::2], Y[::2])
-    with pytest.warns(
-        ContradictionWarning, match=r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
-    ):
+    sentence = r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
+    with pytest.warns(ContradictionWarning, match=sentence):
         assert 0.5 in fitted.predict_proba(X)
 
 
 @pytest.mark.parametrize("weights", [[0, 0], [0, 1]])
 def test_some_member_has_to_count(weights: list[float]) -> None:
     some = vote(weights=weights)
-    with pytest.raises(
-        InputError, match=r"^weights must have a positive number for a member that is not dropped; they are \[0\. "
-    ):
+    with input_error(r"^weights must have a positive number for a member that is not dropped; they are \[0\. "):
         some.set_params(bayes="drop").fit(X, Y)
 
 
@@ -122,21 +119,19 @@ def test_several_classes_are_pooled_as_distributions(rule: str) -> None:
     ],
 )
 def test_rules_for_two_classes_say_so(rule: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         vote(rule=rule).fit(FLOWERS, KINDS)
 
 
 def test_members_that_rule_out_every_class_are_told() -> None:
     certain = [(f"says_{label}", DummyClassifier(strategy="constant", constant=label)) for label in (0, 1)]
     fitted = RobustVotingClassifier(certain, clip=0).fit(FLOWERS, KINDS)
-    with pytest.warns(
-        ContradictionWarning, match=r"rule out each of the classes .* \(150 of 150 samples\); clip brings"
-    ):
+    sentence = r"rule out each of the classes .* \(150 of 150 samples\); clip brings"
+    with pytest.warns(ContradictionWarning, match=sentence):
         np.testing.assert_allclose(fitted.predict_proba(FLOWERS), 1 / 3)
     g = np.sqrt(0.98 * 0.01)  # of each of the two, beside 0.01 of the third
-    np.testing.assert_allclose(
-        fitted.set_params(clip=0.01).predict_proba(FLOWERS)[0, :2], g / (2 * g + 0.01), rtol=1e-9
-    )
+    clipped = fitted.set_params(clip=0.01).predict_proba(FLOWERS)
+    np.testing.assert_allclose(clipped[0, :2], g / (2 * g + 0.01), rtol=1e-9)
 
 
 def test_a_member_whose_probabilities_do_not_quite_sum_to_1_takes_part() -> None:
@@ -204,9 +199,7 @@ def test_prefit_members_need_no_y_and_stay_themselves() -> None:
 
 def test_a_clone_of_a_prefit_vote_says_what_to_do() -> None:
     fitted = RobustVotingClassifier([("one", LogisticRegression().fit(X, Y))], prefit=True)
-    with pytest.raises(
-        InputError, match=r"^members must be fitted if prefit is True; one is not .*FrozenEstimator inst"
-    ):
+    with input_error(r"^members must be fitted if prefit is True; one is not .*FrozenEstimator inst"):
         clone(fitted).fit(X, Y)
     frozen = RobustVotingClassifier([("one", FrozenEstimator(LogisticRegression().fit(X, Y)))])
     assert cross_val_score(frozen, X, Y).mean() > 0.7
@@ -232,7 +225,7 @@ def test_calibration_is_that_of_scikit_learn_with_one_model_for_all_folds() -> N
 
 
 def test_calibration_gives_probabilities_to_a_decision_function() -> None:
-    with pytest.raises(InputError, match=r"^members must have predict_proba; machine has none \(calibration='sigmoid'"):
+    with input_error(r"^members must have predict_proba; machine has none \(calibration='sigmoid'"):
         RobustVotingClassifier([("machine", LinearSVC())]).fit(X, Y)
     assert RobustVotingClassifier([("machine", LinearSVC())], calibration="sigmoid").fit(X, Y).score(X, Y) > 0.7
 
@@ -251,19 +244,16 @@ def test_sample_weights_reach_the_members() -> None:
     fitted = vote().fit(X, Y, sample_weight=weight)
     for (_, member), ours in zip(members(), fitted.estimators_, strict=True):
         np.testing.assert_array_equal(ours.predict_proba(X), member.fit(X, Y, weight).predict_proba(X))
-    calibrated = vote(calibration="sigmoid").fit(X, Y, sample_weight=weight)
-    assert (
-        calibrated.predict_proba(X)[:, 1].mean() > vote(calibration="sigmoid").fit(X, Y).predict_proba(X)[:, 1].mean()
-    )
+    calibrated = vote(calibration="sigmoid")
+    weighted = calibrated.fit(X, Y, sample_weight=weight).predict_proba(X)[:, 1]
+    assert weighted.mean() > calibrated.fit(X, Y).predict_proba(X)[:, 1].mean()
 
 
 def test_sample_weights_that_a_member_would_ignore_are_refused() -> None:
     several = RobustVotingClassifier(members(near=KNeighborsClassifier()))
-    with pytest.raises(InputError, match=r"^members must take sample_weight if there is one; near does not\.$"):
+    with input_error(r"^members must take sample_weight if there is one; near does not\.$"):
         several.fit(X, Y, sample_weight=np.ones(200))
-    with pytest.raises(
-        InputError, match=r"^fit takes colour only with sklearn\.set_config\(enable_metadata_routing=True"
-    ):
+    with input_error(r"^fit takes colour only with sklearn\.set_config\(enable_metadata_routing=True"):
         several.fit(X, Y, colour=np.ones(200))
 
 
@@ -303,15 +293,13 @@ def test_metadata_are_routed(calibration: str | None) -> None:
     ],
 )
 def test_a_vote_refuses(settings: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         RobustVotingClassifier(**{"estimators": members(), **settings}).fit(X, Y)
 
 
 def test_members_that_know_different_classes_are_refused() -> None:
     frozen = [("two", FrozenEstimator(GaussianNB().fit(X, Y))), ("names", FrozenEstimator(GaussianNB().fit(X, Y + 1)))]
-    with pytest.raises(
-        InputError, match=r"^members must know the same classes; two knows \[0, 1\], names knows \[1, 2\]"
-    ):
+    with input_error(r"^members must know the same classes; two knows \[0, 1\], names knows \[1, 2\]"):
         RobustVotingClassifier(frozen).fit(X, Y)
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import reference
 import robustpool as rp
+from refusals import input_error
 from robustpool.certificates.finite import finite_certificate
 from robustpool.certificates.mixtures import (
     lower_claim,
@@ -183,10 +184,9 @@ def test_a_solvers_mixture_loses_nothing(family: rp.ConditionallyIndependent, op
         assert at_most_the_value_of_two_agents(bound)
     claim = json.loads(json.dumps(value_claim(mixture, family.agents, family.prior_range)))
     check_value(claim, independent(family.agents, family.prior_range))
+    more = {**claim, "bound": math.nextafter(claim["bound"], 1)}
     with pytest.raises(Refused, match=r"value\.bound is 0\.0.*, but against its mixture some aggregator has 0\.0"):
-        check_value(
-            {**claim, "bound": math.nextafter(claim["bound"], 1)}, independent(family.agents, family.prior_range)
-        )
+        check_value(more, independent(family.agents, family.prior_range))
 
 
 @pytest.mark.parametrize("agents", [2, 3, 4, 5])
@@ -259,7 +259,7 @@ def test_outward_rounding() -> None:
         down, up = outward(x, "down"), outward(x, "up")
         assert Fraction(down) <= x <= Fraction(up)
         assert down == up or math.nextafter(down, math.inf) == up
-    with pytest.raises(rp.InputError, match="direction must be 'down' or 'up'; it is 'out'"):
+    with input_error("direction must be 'down' or 'up'; it is 'out'"):
         outward(Fraction(1), "out")  # type: ignore[arg-type]
 
 
@@ -391,7 +391,7 @@ def test_a_forged_table_is_refused(values: Any, sentence: str) -> None:
     ],
 )
 def test_what_is_no_mixture_is_not_made_one(arguments: Any, options: Any, sentence: str) -> None:
-    with pytest.raises(rp.InputError, match=sentence):
+    with input_error(sentence):
         rational_mixture(*arguments, **options)
 
 
@@ -399,19 +399,13 @@ def test_what_is_no_mixture_is_not_made_one(arguments: Any, options: Any, senten
 
 
 def random_certificate(
-    *,
-    states: int = 2,
-    agents: int = 2,
-    report: str = "posterior",
-    paradigm: str = "additive",
-    resolution: int | None = 6,
+    states: int = 2, agents: int = 2, report: str = "posterior", paradigm: str = "additive", resolution: int | None = 6
 ) -> tuple[dict[str, Any], rp.Solution, Any]:
     joints = random_joints(12, states=states, agents=agents, signals=2, resolution=resolution, rng=7)
     solution = rp.solve(rp.FiniteFamily.from_joints(joints, report=report), tolerance=1e-8, paradigm=paradigm)
     structures = [rp.InformationStructure(joint) for joint in joints]
-    parts = finite_certificate(
-        solution.aggregator, structures, solution.mixture.weights, report=report, paradigm=paradigm
-    )
+    weights = solution.mixture.weights
+    parts = finite_certificate(solution.aggregator, structures, weights, report=report, paradigm=paradigm)
     return json.loads(json.dumps(parts)), solution, joints
 
 
@@ -459,7 +453,7 @@ def test_the_weather_from_its_design_file(tmp_path: Path) -> None:
     assert certificate["family"]["structures"][0]["joint"][0][0] == ["81/280", "9/56"]  # as it was written
     assert 0 <= certificate["upper"]["bound"] - certificate["value"]["bound"] <= 1e-10
     content["structures"].pop()
-    with pytest.raises(rp.InputError, match="the design was made for another family"):
+    with input_error("the design was made for another family"):
         finite_certificate(path, content)
 
 
@@ -520,9 +514,7 @@ def weather() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "value", "sentence"), FINITE_MUTATIONS)
-def test_a_forged_finite_certificate_is_refused(
-    weather: dict[str, Any], path: Path_, value: Any, sentence: str
-) -> None:
+def test_a_forged_certificate_is_refused(weather: dict[str, Any], path: Path_, value: Any, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
         finite.check_finite(mutated(weather, path, value), Budget())
 
@@ -580,14 +572,14 @@ def test_nothing_claimed_is_nothing_proved(weather: dict[str, Any]) -> None:
 
 def test_what_cannot_be_certified_is_told() -> None:
     content = json.loads(WEATHER.read_text())
-    with pytest.raises(rp.InputError, match="paradigm must be one of additive, absolute, ratio; it is 'worst'"):
+    with input_error("paradigm must be one of additive, absolute, ratio; it is 'worst'"):
         finite_certificate("mean", content, paradigm="worst")
-    with pytest.raises(rp.InputError, match="one number for each of the 2 structures"):
+    with input_error("one number for each of the 2 structures"):
         finite_certificate("mean", content, [1.0])
-    with pytest.raises(rp.InputError, match="a family file, a FiniteFamily or a list of structures"):
+    with input_error("a family file, a FiniteFamily or a list of structures"):
         finite_certificate("mean", [1, 2])  # type: ignore[list-item]
     other = rp.TableAggregator(np.array([[[0.2], [0.4]]]), np.array([0.3]))
-    with pytest.raises(rp.InputError, match="reports must be a profile"):
+    with input_error("reports must be a profile"):
         finite_certificate(other, content)
 
 

@@ -6,11 +6,8 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
-import sysconfig
 from dataclasses import FrozenInstanceError, asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +16,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import robustpool as rp
-from robustpool import ContradictionWarning, InputError, aggregate, get_rule, load_design, load_family, regret
+from programs import run_robustpool
+from refusals import input_error
+from robustpool import ContradictionWarning, aggregate, get_rule, load_design, load_family, regret
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.designs.design import agents_of
@@ -36,10 +35,13 @@ from robustpool.views.terminal import terminal_width
 from robustpool.wording import percent, shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
     from robustpool.explanation.records import Explanation
 
-PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
 INNER = st.floats(1e-6, 1 - 1e-6)
+Range = tuple[float, float]  # of priors
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +55,8 @@ def designs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    given = {**os.environ, "COLUMNS": "80", **environment}
-    return subprocess.run(
-        [PROGRAM, "aggregate", *arguments], capture_output=True, text=True, cwd=cwd, env=given, check=False
-    )
+def run(*arguments: str, cwd: Path | None = None, **environment: str) -> CompletedProcess[str]:
+    return run_robustpool("aggregate", *arguments, cwd=cwd, env={**os.environ, "COLUMNS": "80", **environment})
 
 
 def chosen(why: Explanation) -> str:
@@ -240,10 +239,8 @@ def test_a_certain_report_decides_at_every_base_rate(reports: list[float], said:
     assert why.prior_range is not None
     assert why.prior_range.command is None
     assert "Somebody is certain" in sentence(why, "unless --clip 0 is given")
-    assert why.answer == (
-        f"The answer is {said:g}.",
-        "Somebody is certain, and whoever takes that at its word needs no base rate.",
-    )
+    sentence_of_the_certain = "Somebody is certain, and whoever takes that at its word needs no base rate."
+    assert why.answer == (f"The answer is {said:g}.", sentence_of_the_certain)
     assert why.span is None
     assert why.on_range[0] in why.closing
     assert not any("beforehand" in said for said in why.closing)
@@ -283,9 +280,7 @@ def test_forecasts_that_no_base_rate_explains() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(INNER, min_size=2, max_size=4), st.tuples(INNER, INNER), INNER)
-def test_the_posterior_of_every_prior_of_the_range_lies_in_the_interval(
-    reports: list[float], ends: tuple[float, float], share: float
-) -> None:
+def test_the_posterior_of_a_prior_lies_in_the_interval(reports: list[float], ends: Range, share: float) -> None:
     low, high = sorted(ends)
     why = explain(reports, prior_range=(low, high))
     known = why.prior_range
@@ -470,9 +465,7 @@ def test_a_design_for_a_finite_family_has_no_base_rate(designs: Path) -> None:
     assert not why.base_rate_matters
     assert "does not apply" in why.on_base_rate[0]
     assert "finite family of 1 structure; the value of its game (square loss, additive) lies between" in why.on_rules[0]
-    with pytest.raises(
-        InputError, match=r"prior_range is for conditionally independent agents; '.*weather.json' is a design"
-    ):
+    with input_error(r"prior_range is for conditionally independent agents; '.*weather.json' is a design"):
         explain([0.5, 0.5], designs / "weather.json", prior_range=(0.1, 0.2))
 
 
@@ -615,18 +608,18 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
     ],
 )
 def test_refused(reports: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with input_error(message):
         explain(reports, **options)
 
 
 @pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
 def test_a_contradiction_has_no_base_rate_to_know() -> None:
-    with pytest.raises(InputError, match="contradict each other, whatever the base rate"):
+    with input_error("contradict each other, whatever the base rate"):
         explain([0, 1], prior_range=(0.1, 0.2), clip=0)
 
 
 def test_a_design_is_not_clipped(designs: Path) -> None:
-    with pytest.raises(InputError, match="clip is for rules; a design takes the reports of its family as they are"):
+    with input_error("clip is for rules; a design takes the reports of its family as they are"):
         explain([0.7, 0.6], designs / "independent.json", clip=0.1)
 
 
@@ -696,9 +689,7 @@ def test_braille_only_where_it_can_be_seen(
 
 
 @pytest.mark.parametrize(("columns", "width"), [("10", 40), ("57", 57), ("300", 120)])
-def test_the_width_is_that_of_the_terminal_within_reason(
-    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_width_is_that_of_the_terminal(columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     assert terminal_width() == width
 

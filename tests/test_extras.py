@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,24 +13,13 @@ import pytest
 from openpyxl import Workbook
 
 import robustpool as rp
+from programs import run_python
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.checks import EXTRAS
 
 ROOT = Path(__file__).parent.parent
 FAMILY = str(ROOT / "src/robustpool/families/examples/weather.json")
-HIDDEN = [
-    "scipy",
-    "numba",
-    "clarabel",
-    "cvxpy",
-    "matplotlib",
-    "sklearn",
-    "joblib",
-    "openpyxl",
-    "pandas",
-    "polars",
-    "pyarrow",
-]
+HIDDEN = "scipy numba clarabel cvxpy matplotlib sklearn joblib openpyxl pandas polars pyarrow"
 
 CORE = [
     ["aggregate", "0.7", "0.6"],
@@ -118,10 +105,8 @@ def hidden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     Workbook().save(folder / "forecasts.xlsx")
     rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 4, 20), tolerance=1e-3), folder / "design.json")
     lines = [*CORE, *(line.split() for line in REFUSED)]
-    work = json.dumps({"hidden": HIDDEN, "lines": lines, "expressions": list(RAISED)})
-    run = subprocess.run(
-        [sys.executable, "-c", DRIVER], input=work, capture_output=True, text=True, check=False, cwd=folder
-    )
+    work = json.dumps({"hidden": HIDDEN.split(), "lines": lines, "expressions": list(RAISED)})
+    run = run_python("-c", DRIVER, input=work, cwd=folder)
     assert run.returncode == 0, run.stderr
     return dict(json.loads(run.stdout))
 

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import robustpool as rp
+from refusals import input_error
 from robustpool.cli.app import app
 from robustpool.designs.design_file import content_hash, design_to_json
 from robustpool.families.family_file import EXAMPLES, family_from_json
@@ -79,13 +80,13 @@ BAD: list[tuple[Any, str, bool]] = [  # data, message, whether the schema can se
 
 @pytest.mark.parametrize(("data", "message", "in_schema"), BAD, ids=range(len(BAD)))
 def test_bad_families_name_the_place_and_the_value(data: Any, message: str, in_schema: bool, tmp_path: Path) -> None:
-    with pytest.raises(rp.InputError, match=message) as caught:
+    with input_error(message) as caught:
         family_from_json(data)
     assert "\n" not in str(caught.value)
     assert in_schema != jsonschema.Draft202012Validator(SCHEMA).is_valid(data)
     file = tmp_path / "family.json"
     file.write_text(json.dumps(data))
-    with pytest.raises(rp.InputError, match=r"family\.json': "):
+    with input_error(r"family\.json': "):
         rp.load_family(file)
 
 
@@ -115,11 +116,11 @@ def test_the_schema_takes_what_the_reader_takes() -> None:
 def test_files_that_are_not_json(content: bytes, message: str, tmp_path: Path) -> None:
     file = tmp_path / "family.json"
     file.write_bytes(content)
-    with pytest.raises(rp.InputError, match=message):
+    with input_error(message):
         rp.load_family(file)
-    with pytest.raises(rp.InputError, match=r"the family file .*none\.json' does not exist\."):
+    with input_error(r"the family file .*none\.json' does not exist\."):
         rp.load_family(tmp_path / "none.json")
-    with pytest.raises(rp.InputError, match=r"cannot be read \("):
+    with input_error(r"cannot be read \("):
         rp.load_family(tmp_path)
 
 
@@ -133,17 +134,16 @@ def test_fractions_and_a_byte_order_mark(tmp_path: Path) -> None:
 
 
 def test_save_and_load_are_inverse(tmp_path: Path) -> None:
-    structures = [
-        rp.InformationStructure(j, name=f"s{i}") for i, j in enumerate(random_joints(20, states=3, agents=2, rng=1))
-    ]
+    drawn = random_joints(20, states=3, agents=2, rng=1)
+    structures = [rp.InformationStructure(joint, name=f"s{i}") for i, joint in enumerate(drawn)]
     rp.save_family(structures, tmp_path / "family.json", report="higher-order")
     family = rp.load_family(tmp_path / "family.json")
     assert family.fingerprint() == rp.FiniteFamily.from_structures(structures, report="higher-order").fingerprint()
     assert family.names is not None
     assert family.names[3] == "s3"
-    with pytest.raises(rp.InputError, match="a family must have at least one structure; it is empty"):
+    with input_error("a family must have at least one structure; it is empty"):
         rp.save_family([], tmp_path / "family.json")
-    with pytest.raises(rp.InputError, match="save_family takes the list of structures; it got a FiniteFamily"):
+    with input_error("save_family takes the list of structures; it got a FiniteFamily"):
         rp.save_family(family, tmp_path / "family.json")  # type: ignore[arg-type]
 
 
@@ -168,15 +168,15 @@ def test_a_design_that_was_changed_is_refused(tmp_path: Path) -> None:
     data = json.loads(file.read_text())
     data["aggregator"]["forecasts"][0] += 1e-9
     file.write_text(json.dumps(data))
-    with pytest.raises(rp.InputError, match="was changed after it was written: its content does not match its hash"):
+    with input_error("was changed after it was written: its content does not match its hash"):
         rp.load_design(file)
     file.write_text(json.dumps({**data, "format": "else"}))
-    with pytest.raises(rp.InputError, match="is not a design: format must be 'robustpool-design/1'; it is 'else'"):
+    with input_error("is not a design: format must be 'robustpool-design/1'; it is 'else'"):
         rp.load_design(file)
     file.write_text("no")
-    with pytest.raises(rp.InputError, match=r"the design file .* cannot be read"):
+    with input_error(r"the design file .* cannot be read"):
         rp.load_design(file)
-    with pytest.raises(rp.InputError, match=r"the design file .* does not exist"):
+    with input_error(r"the design file .* does not exist"):
         rp.load_design(tmp_path / "none.json")
 
 
@@ -217,22 +217,13 @@ def test_a_design_for_a_family_of_another_kind_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["finite", "independent"])
 def test_a_design_that_is_not_whole_is_refused_in_a_sentence(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "design.json"
-    family = (
-        rp.load_family(EXAMPLES / "weather-unknown.json") if kind == "finite" else rp.ConditionallyIndependent(2, 2, 4)
-    )
-    rp.save_design(rp.solve(family, epsilon=0.5) if kind == "finite" else rp.solve(family), file)
+    if kind == "finite":
+        rp.save_design(rp.solve(rp.load_family(EXAMPLES / "weather-unknown.json"), epsilon=0.5), file)
+    else:
+        rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 2, 4)), file)
     data = json.loads(file.read_text())
     del data["hash"]
-    later = {
-        "nature",
-        "canonical",
-        "canonical_applied",
-        "upper_is",
-        "exchanged",
-        "prior_range",
-        "interpolation",
-        "guarantee",
-    }
+    later = "nature canonical canonical_applied upper_is exchanged prior_range interpolation guarantee"
     values: list[tuple[Any, ...]] = [(), (None,), ("x",), (-1,), (10**400,), ([],), ({},), (True,)]
     sentences = []
     for place in places(data):
@@ -244,7 +235,7 @@ def test_a_design_that_is_not_whole_is_refused_in_a_sentence(tmp_path: Path, kin
             except rp.InputError as error:
                 sentences.append(str(error))
             else:
-                assert value or place[-1] in later or isinstance(place[-1], int), place
+                assert value or place[-1] in later.split() or isinstance(place[-1], int), place
                 design._repr_html_()
                 rp.explain([0.5, 0.5], design)
     assert len(sentences) > 300
@@ -278,7 +269,7 @@ def test_links_are_followed_and_devices_left_alone(tmp_path: Path) -> None:
     rp.save_design(solution, tmp_path / "link.json")
     assert (tmp_path / "link.json").is_symlink()
     assert rp.load_design(tmp_path / "real.json").upper == solution.upper
-    with pytest.raises(rp.InputError, match="'/dev/null' cannot be written: it is not a regular file"):
+    with input_error("'/dev/null' cannot be written: it is not a regular file"):
         rp.save_design(solution, "/dev/null")
 
 
@@ -314,7 +305,7 @@ def test_the_weather_example_of_the_paper() -> None:
 def test_what_is_not_ours_is_not_overwritten(command: str, kind: str, tmp_path: Path) -> None:
     mine = tmp_path / "mine.json"
     mine.write_text('{"mine": true}')
-    with pytest.raises(rp.InputError, match=rf"--out must be a new file or {kind}; .*mine\.json' is neither\."):
+    with input_error(rf"--out must be a new file or {kind}; .*mine\.json' is neither\."):
         CliRunner().invoke(app, [*command.split(), "--out", str(mine)], catch_exceptions=False)
     assert mine.read_text() == '{"mine": true}'
     mine.write_text("")  # an empty file is nobody's

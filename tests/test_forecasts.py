@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from refusals import input_error
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.aggregators.rows import CELLS_AT_ONCE
 from robustpool.aggregators.rules import RULES, get_rule
 from robustpool.aggregators.table import TableAggregator
-from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
@@ -106,18 +106,18 @@ def test_no_answers_give_nan_without_a_warning() -> None:
     ],
 )
 def test_what_is_no_probability_is_refused(probabilities: list[float], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         aggregate(probabilities)
 
 
 @pytest.mark.parametrize("rule", [3, None, ["mean"]])
 def test_what_is_no_rule_is_refused(rule: str) -> None:
-    with pytest.raises(InputError, match=r"^rule must be the name of a rule, a design file or a callable; it is .*\.$"):
+    with input_error(r"^rule must be the name of a rule, a design file or a callable; it is .*\.$"):
         aggregate([0.7, 0.6], rule)
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(InputError, match=r"the closest is 'mean'\.$"):
+    with input_error(r"the closest is 'mean'\.$"):
         aggregate([0.7, 0.6], "maen")
 
 
@@ -144,7 +144,7 @@ def test_the_last_block_is_checked_and_the_whole_table_counted() -> None:
     table[-1, 1] = 1.5
     table[7, 0] = -1
     for rule in ("mean", np.mean):
-        with pytest.raises(InputError, match=rf"row 7, column 0 is -1\.0 \(2 of {table.size} are out of range\)\.$"):
+        with input_error(rf"row 7, column 0 is -1\.0 \(2 of {table.size} are out of range\)\.$"):
             aggregate(table, rule)
 
 
@@ -170,7 +170,7 @@ def test_what_wraps_a_grid_is_checked_like_any_function() -> None:
             return np.asarray(3 * self.aggregator(reports) - 1)
 
     assert aggregate([0.5, 0.5], Steeper()) == 0.5
-    with pytest.raises(InputError, match=r"^the aggregator must answer with numbers in \[0, 1\]; entry 0 is 1\.7"):
+    with input_error(r"^the aggregator must answer with numbers in \[0, 1\]; entry 0 is 1\.7"):
         aggregate([0.9, 0.9], Steeper())
 
 
@@ -184,9 +184,8 @@ inner = st.floats(0.01, 0.99)
 @settings(max_examples=25, deadline=None)
 @given(reports=st.lists(inner, min_size=1, max_size=7), weight=st.floats(1e-3, 1e3))
 def test_equal_weights_are_no_weights(name: str, reports: list[float], weight: float) -> None:
-    assert aggregate(reports, name, weights=[weight] * len(reports)) == pytest.approx(
-        aggregate(reports, name), rel=1e-9
-    )
+    weighted = aggregate(reports, name, weights=[weight] * len(reports))
+    assert weighted == pytest.approx(aggregate(reports, name), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -233,7 +232,7 @@ def test_weights_are_scaled_to_the_number_of_answers() -> None:
     ],
 )
 def test_wrong_weights_are_refused(rule: str, weights: list[float], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         aggregate([0.5, 0.4], rule, weights=weights)
 
 
@@ -322,13 +321,13 @@ def test_clipped_reports_do_not_contradict() -> None:
     ("clip", "sentence"), [(0.5, r"clip must lie in \[0, 0\.5\); it is 0\.5\."), (-0.1, r"; it is -0\.1\.")]
 )
 def test_clip_has_a_range(clip: float, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         aggregate([0.7, 0.6], clip=clip)
 
 
 @pytest.mark.parametrize("clip", [math.nan, "0.1"])
 def test_clip_is_a_number(clip: float) -> None:
-    with pytest.raises(InputError, match=r"^clip must be a (finite )?number; it is (nan|'0\.1')\.$"):
+    with input_error(r"^clip must be a (finite )?number; it is (nan|'0\.1')\.$"):
         aggregate([0.7, 0.6], clip=clip)
 
 
@@ -345,9 +344,8 @@ def test_a_function_of_yours_says_what_it_says_about_0_and_1() -> None:
 @pytest.mark.parametrize("rule", NAMES)
 def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
     table = [[0.3, 0.4], [0.0, 1.0], [1.0, 0.0]]
-    with pytest.warns(
-        ContradictionWarning, match=r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
-    ) as caught:
+    sentence = r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
+    with pytest.warns(ContradictionWarning, match=sentence) as caught:
         forecasts = aggregate(table, rule, clip=0)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -373,10 +371,8 @@ def test_any_callable_is_a_rule() -> None:
 
 
 def test_a_question_without_answers_stays_without_forecast() -> None:
-    assert np.isnan(aggregate([[math.nan], [0.5]], lambda reports: np.full(len(reports), 0.5))).tolist() == [
-        True,
-        False,
-    ]
+    forecasts = aggregate([[math.nan], [0.5]], lambda reports: np.full(len(reports), 0.5))
+    assert np.isnan(forecasts).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -394,7 +390,7 @@ def test_a_question_without_answers_stays_without_forecast() -> None:
     ],
 )
 def test_what_a_callable_answers_is_checked(answer: object, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         aggregate([[0.2, 0.9], [0.5, 0.5]], answer)  # type: ignore[call-overload]
 
 

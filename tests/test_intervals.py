@@ -15,14 +15,13 @@ from robustpool.verification.intervals import Interval, down, up
 usual = st.floats(-1e120, 1e120)
 any_size = st.one_of(st.floats(-10, 10), usual, st.floats(-1e-290, 1e-290), st.sampled_from([0.0, 5e-324, 1.0, -1.0]))
 share = st.fractions(0, 1, max_denominator=1000)
+Span = tuple[float, float]
 spans = st.tuples(any_size, any_size).map(lambda pair: (min(pair), max(pair)))
 
 
 @settings(max_examples=100, deadline=None)
 @given(spans, spans, share, share)
-def test_intervals_contain_the_exact_results(
-    one: tuple[float, float], two: tuple[float, float], s: Fraction, t: Fraction
-) -> None:
+def test_intervals_contain_the_exact_results(one: Span, two: Span, s: Fraction, t: Fraction) -> None:
     x, y, a, b = Interval(*one), Interval(*two), inside(one, s), inside(two, t)
     assert holds(x + y, a + b)
     assert holds(x - y, a - b)

@@ -103,9 +103,7 @@ def test_the_expected_regret_by_balls_is_a_lower_end() -> None:
         third, wide = ball(Fraction(1, 3)), arb(0.33, 0.01)
     found = expected_regret([structure], lambda _: third, Budget())
     assert exact - Fraction(1, 10**20) < found < exact
-    at_ends = [
-        expected_regret([structure], partial(always, x), Budget()) for x in (Fraction(32, 100), Fraction(34, 100))
-    ]
+    at_ends = [expected_regret([structure], partial(always, Fraction(x, 100)), Budget()) for x in (32, 34)]
     assert expected_regret([structure], lambda _: wide, Budget()) <= min(at_ends)
     with pytest.raises(Refused, match="could not be computed"):
         expected_regret([structure], lambda _: arb("nan"), Budget())
@@ -184,10 +182,8 @@ def test_sums_that_miss_by_almost_nothing(weather: dict[str, Any]) -> None:
 def test_bounds_one_ulp_beyond(weather: dict[str, Any]) -> None:
     finite.check_finite(weather, Budget())
     for part, towards in (("upper", 0.0), ("lower", 1.0), ("value", 1.0)):
-        beyond = math.nextafter(weather[part]["bound"], towards)
-        assert f"{part}.bound is" in forge(
-            weather, lambda data, part=part, beyond=beyond: data[part].update(bound=beyond)
-        )
+        beyond = {"bound": math.nextafter(weather[part]["bound"], towards)}
+        assert f"{part}.bound is" in forge(weather, lambda data, part=part, beyond=beyond: data[part].update(beyond))
 
 
 def test_reports_of_the_table_are_the_same_fractions(weather: dict[str, Any]) -> None:
@@ -229,11 +225,8 @@ def test_three_states_have_the_whole_square() -> None:
 
 
 def test_ties_go_to_the_earliest_state() -> None:
-    for mass, first in (
-        ((Fraction(1, 4), Fraction(3, 8), Fraction(3, 8)), 1),
-        ((HALF, HALF), 0),
-        ((HALF, HALF + TINY), 1),
-    ):
+    thirds = (Fraction(1, 4), Fraction(3, 8), Fraction(3, 8))
+    for mass, first in ((thirds, 1), ((HALF, HALF), 0), ((HALF, HALF + TINY), 1)):
         assert [int(x) for x in finite.likeliest(mass)] == [int(k == first) for k in range(len(mass))]
     tie = three_states(["1/3", "1/3", "1/3"], [["1/4"], ["3/8"], ["3/8"]], "decision", ["0", "1", "0"])
     finite.read_game(tie, Budget())

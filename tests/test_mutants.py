@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from programs import run_python
 
 ROOT = Path(__file__).parents[1]
 TOOL = ROOT / "tools" / "mutants.py"
@@ -47,9 +48,7 @@ def run_tool(folder: Path, *entries: dict[str, Any], **options: str) -> tuple[in
         )
     )
     given = [text for key, value in {"jobs": "1", **options}.items() for text in (f"--{key}", value)]
-    done = subprocess.run(
-        [sys.executable, str(TOOL), "--root", str(folder), *given], capture_output=True, text=True, check=False
-    )
+    done = run_python(str(TOOL), "--root", str(folder), *given)
     assert done.stderr == ""
     assert (folder / "src" / "toy.py").read_text() == SOURCE  # it works in copies
     return done.returncode, done.stdout.splitlines()

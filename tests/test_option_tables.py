@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import robustpool as rp
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.forecasts import ClippedWarning, ContradictionWarning
 from robustpool.tables.records import ForecastTable
 
@@ -119,7 +119,7 @@ def test_a_sum_that_is_nearly_1_is_made_1() -> None:
     ],
 )
 def test_what_is_no_table_with_options_is_refused(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         small(**changes)
 
 
@@ -149,9 +149,8 @@ def test_weights_and_recency_count() -> None:
 
 def test_clipped_answers_are_counted_and_contradictions_said() -> None:
     table = small(probability=np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.4, 0.6, NAN]]))
-    with pytest.warns(
-        ClippedWarning, match=r"^2 of 3 answers were raised to at least 0\.01 for each option; clip=0 takes"
-    ):
+    raised = r"^2 of 3 answers were raised to at least 0\.01 for each option; clip=0 takes"
+    with pytest.warns(ClippedWarning, match=raised):
         assert rp.aggregate_table(table, "robust").clipped == 2
     assert rp.aggregate_table(table, "mean").clipped == 0
     with pytest.warns(ContradictionWarning, match=r"question match is such a contradiction \(1 of 2 questions\)\.$"):
@@ -161,9 +160,7 @@ def test_clipped_answers_are_counted_and_contradictions_said() -> None:
 
 
 def test_a_rule_for_two_says_so() -> None:
-    with pytest.raises(
-        InputError, match=r"^rule product is for two outcomes; for more: robust, mean, geometric-odds\.$"
-    ):
+    with input_error(r"^rule product is for two outcomes; for more: robust, mean, geometric-odds\.$"):
         rp.aggregate_table(small(), "product")
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from refusals import input_error
 from robustpool.cli.theory import plan as plan_command
 from robustpool.errors import InputError
 from robustpool.theory.coverings import lipschitz_covering_bound, tv_covering_bound
@@ -157,7 +158,7 @@ ONE_OF = r"^give either reports or lipschitz; reports is"
     ],
 )
 def test_what_cannot_be_planned(epsilon: float, options: dict[str, float], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         plan(epsilon, **options)  # type: ignore[arg-type]
 
 
@@ -173,14 +174,9 @@ def test_the_command_says_the_same(options: list[str]) -> None:
     assert done.exit_code == 0
     data = json.loads(done.stdout)
     asked = plan(0.01, **{options[0][2:]: float(options[1]) if "lip" in options[0] else int(options[1])})  # type: ignore[arg-type]
-    assert [data[key] for key in ("N", "M", "T", "structures", "work")] == [
-        asked.N,
-        asked.M,
-        asked.T,
-        asked.structures,
-        asked.work,
-    ]
-    assert all(isinstance(data[key], int) for key in ("N", "M", "T", "structures", "work"))
+    for key in ("N", "M", "T", "structures", "work"):
+        assert data[key] == getattr(asked, key)
+        assert isinstance(data[key], int)
     text = CliRunner().invoke(app, ["--epsilon", "0.01", *options]).stdout
     assert text.splitlines() == [data["sentence"], data["practical"]]
 

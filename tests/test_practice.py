@@ -41,9 +41,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def aggregated(source: Any, rule: Any, clip: float | None) -> dict[str, float]:
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # of what is clipped or at odds; that the numbers are the same is the point here
+        warnings.simplefilter("ignore")  # of what is clipped or at odds; here only the numbers count
         pooled = rp.aggregate_table(source, rule, clip=clip)
     return {
         name: forecast

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import robustpool as rp
+from forging import sign, small
 from robustpool.verification.reading import (
     DIGITS,
     LABEL,
@@ -29,7 +30,7 @@ from robustpool.verification.reading import (
     word,
 )
 from robustpool.verification.verify import content_hash
-from tampering import as_read, changed, sign, small
+from tampering import as_read, changed
 
 if TYPE_CHECKING:
     from pathlib import Path

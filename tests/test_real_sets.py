@@ -11,12 +11,7 @@ import pytest
 from forecasters import of, said, scored_forecasts
 from robustpool.aggregators.rules import RULES
 from robustpool.evaluation.comparison import compare
-from robustpool.evaluation.diagnosis import (
-    Confidence,
-    Sample,
-    Sharing,
-    diagnose,
-)
+from robustpool.evaluation.diagnosis import Confidence, Sample, Sharing, diagnose
 from robustpool.evaluation.records import Verdict
 from robustpool.tables.pooling import aggregate_table
 from robustpool.tables.reading import read_forecasts

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from forecasters import simulated
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.evaluation.calibration import calibration
 from robustpool.evaluation.recalibration import METHODS, recalibrate
 from robustpool.tables.records import ForecastTable
@@ -165,5 +165,5 @@ def test_certain_answers_and_separated_outcomes_are_no_trouble() -> None:
     ],
 )
 def test_what_cannot_be_recalibrated(change: dict[str, object], options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         recalibrate(replace(simulated(20, 1), **change), **options)  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ import math
 import os
 import runpy
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
@@ -25,6 +24,7 @@ import pytest
 from flint import arb, ctx, fmpq
 
 import robustpool as rp
+from programs import run_python
 from robustpool import referee
 
 Data = dict[str, Any]
@@ -148,13 +148,8 @@ def test_it_is_short_and_stands_alone() -> None:
 def test_it_runs_as_a_module_and_as_a_copy(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     path.write_text(made("theorem"))
-    module = subprocess.run(
-        [sys.executable, "-m", "robustpool.referee", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(SOURCE.parent.parent)},
-    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent.parent)}
+    module = run_python("-m", "robustpool.referee", str(path), env=environment)
     assert (module.returncode, module.stderr) == (0, "")
     assert module.stdout == (
         "Agents: 2, conditionally independent. Prior: 0.0 to 1.0. Square loss.\n"
@@ -172,9 +167,7 @@ def test_it_runs_as_a_module_and_as_a_copy(tmp_path: Path) -> None:
     ):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(data))
-        run = subprocess.run(
-            [sys.executable, "-I", str(copied), str(path)], capture_output=True, text=True, check=False, cwd=tmp_path
-        )
+        run = run_python("-I", str(copied), str(path), cwd=tmp_path)
         assert (run.returncode, run.stderr) == (status, words)
 
 
@@ -318,9 +311,8 @@ def test_slopes_without_their_first_or_last_node(case: str, end: str, check: Che
     for side in certificate(case)["upper"]["witness"].keys() - {"kind"}:
         data = certificate(case)
         nodes = data["upper"]["witness"][side]
-        data["upper"]["witness"][side] = {
-            key: numbers[1:] if end == "first" else numbers[:-1] for key, numbers in nodes.items()
-        }
+        kept = slice(1, None) if end == "first" else slice(-1)
+        data["upper"]["witness"][side] = {key: numbers[kept] for key, numbers in nodes.items()}
         assert check(data) == (1, NOT_COVERED)
 
 
@@ -570,18 +562,8 @@ NUMBER = "A number is not finite, or no number."
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"\x00\xff\xfe",
-        b"{",
-        b"[]",
-        b"3",
-        b"null",
-        b'"text"',
-        b"{}",
-        b"[" * 100_000,
-        b'{"family":' * 100_000,
-        b"1" * 100_000,
-        b'{"format": 1, "format": 1}',
+        *(b"", b"\x00\xff\xfe", b"{", b"[]", b"3", b"null", b'"text"', b"{}"),
+        *(b"[" * 100_000, b'{"family":' * 100_000, b"1" * 100_000, b'{"format": 1, "format": 1}'),
     ],
     ids=lambda content: str(content[:12]),
 )
@@ -713,7 +695,7 @@ def test_hopeless_slopes_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alpha", "agents", "bound", "kappa", "start", "end", "holds"),
+    "inequality",  # alpha, the number of agents, the bound, kappa, the first and the last prior, whether it holds
     [
         ("1/2", 2, 0.025, 0.02, -1.027, -0.699, True),
         ("1/2", 2, 0.025, 0.02, -1.029, -0.8, False),  # only at the left end of the piece
@@ -729,17 +711,9 @@ def test_hopeless_slopes_end(monkeypatch: pytest.MonkeyPatch) -> None:
         ("1", 1, 0.01, -0.01 / math.e * (1 + 1e-5), -1.0, -0.5, False),  # only for t above 11
     ],
 )
-def test_where_the_inequality_fails(
-    alpha: str,
-    agents: int,
-    bound: float,
-    kappa: float,
-    start: float,
-    end: float,
-    holds: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_the_inequality_fails(inequality: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """For the same kappa at all priors, compared with the inequality in floats."""
+    alpha, agents, bound, kappa, start, end, holds = inequality
     m, t = (axis.ravel() for axis in np.meshgrid(np.linspace(start, end, 401), np.linspace(-30, 30, 2001)))
     g = 1 / (1 + np.exp(-t))
     f = 1 / (1 + np.exp(-float(Fraction(alpha)) * (t + (agents - 1) * m)))

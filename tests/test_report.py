@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import robustpool as rp
 from browser import WIDTHS, chromium, findings, opened, overflow
+from refusals import input_error
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.table import TableAggregator
 from robustpool.aggregators.worst_cases import KnownWorstCase
@@ -36,14 +37,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as BrowserPage
 
     from robustpool.designs.design import Design
+    from robustpool.typing import Floats
+
+    Pages = dict[str, Path]
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' & `<b>` </title></style>]]> \u2028 😀"
 UNKNOWN = str(EXAMPLES / "weather-unknown.json")
+PERCENTS = np.array([*product(range(101), repeat=2)]) / 100  # all pairs of reports in whole percents
 
 
 def png(width: int, height: int, *, dpi: int | None = None, size: int = 0) -> bytes:
@@ -56,9 +60,8 @@ def png(width: int, height: int, *, dpi: int | None = None, size: int = 0) -> by
     resolution = b"" if dpi is None else chunk(b"pHYs", struct.pack(">IIB", *[round(dpi / 0.0254)] * 2, 1))
     pixels = zlib.compress((b"\0" + b"\xc0" * width) * height)
     padding = chunk(b"ruSt", np.random.default_rng(0).bytes(size)) if size else b""
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        (chunk(b"IHDR", head), resolution, chunk(b"IDAT", pixels), padding, chunk(b"IEND", b""))
-    )
+    chunks = (chunk(b"IHDR", head), resolution, chunk(b"IDAT", pixels), padding, chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def picture(**fields: Any) -> Picture:
@@ -69,6 +72,11 @@ def calculated(page: Page) -> Mapping[str, Any]:
     """The numbers of a page's calculator."""
     assert page.calculator is not None
     return page.calculator
+
+
+def tables(page: Page) -> dict[str, Table]:
+    """The tables of a page by their titles."""
+    return {part.title: part for section in page.sections for part in section.parts if isinstance(part, Table)}
 
 
 class Elements(HTMLParser):
@@ -100,9 +108,8 @@ def hostile_page() -> Page:
     table = Table(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "1.5"), ("x" * 300, "12 %")), HOSTILE)
     wide = Table("Wide", tuple(f"column {k}" for k in range(40)), (tuple(f"{k / 7:.9f}" for k in range(40)),))
     pictures = (picture(name=HOSTILE, title=HOSTILE, png=png(900, 400), alt=HOSTILE, meaning=HOSTILE, numbers=HOSTILE),)
-    section = Section(
-        HOSTILE, f"{HOSTILE}\n\n{'long' * 100}", (*pictures, picture(), table, wide), (HOSTILE, "a `code` b")
-    )
+    parts = (*pictures, picture(), table, wide)
+    section = Section(HOSTILE, f"{HOSTILE}\n\n{'long' * 100}", parts, (HOSTILE, "a `code` b"))
     data = calculator({HOSTILE: "mean", "half": lambda x: 0.5 + 0 * x[:, 0]}, HOSTILE)
     agents = [{"name": HOSTILE, "reports": [HOSTILE, "x" * 300]}]
     look = {"agents": agents, "states": [HOSTILE], "profiles": [[0]], "forecasts": [["0.500000"]]}
@@ -165,33 +172,30 @@ def test_pictures_have_the_size_that_their_resolution_says() -> None:
 
     assert size(png(900, 300)) == ("900", "300")
     assert size(png(900, 300, dpi=150)) == ("720", "240")  # 6 x 2 inches of 120 pixels
-    with pytest.raises(InputError, match="a picture must be a PNG; it begins with b'GIF89a'"):
+    with input_error("a picture must be a PNG; it begins with b'GIF89a'"):
         size(b"GIF89a")
 
 
 def test_numbers_are_aligned_right() -> None:
     table = Table("T", ("name", "a", "b", "c"), (("x", "1.5e-3", "12 %", "1.5"), ("y", "-2,000", "–", "about 2")))
-    found = [
-        attributes
-        for tag, attributes in Elements(render(Page("", "", (Section("", "", (table,)),), {}))).tags
-        if tag == "td"
-    ]
+    elements = Elements(render(Page("", "", (Section("", "", (table,)),), {})))
+    found = [attributes for tag, attributes in elements.tags if tag == "td"]
     assert ["class" in attributes for attributes in found] == [True, True, False] * 2
-    with pytest.raises(InputError, match=r"a cell for each of the 2 columns; row 1 of 'T' has 1\."):
+    with input_error(r"a cell for each of the 2 columns; row 1 of 'T' has 1\."):
         Table("T", ("a", "b"), (("1", "2"), ("1",)))
 
 
 def test_a_page_is_written_whole_into_a_folder_that_is_made(tmp_path: Path) -> None:
     write_page(Page("Ü", "ü", (), {}), tmp_path / "new" / "page.html")
     assert "<h1>Ü</h1>" in (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
-    with pytest.raises(InputError, match="cannot be written: it is not a regular file"):
+    with input_error("cannot be written: it is not a regular file"):
         write_page(Page("", "", (), {}), tmp_path)
 
 
 # --- the calculator's data --------------------------------------------------------------------------------------------
 
 
-def unpacked(entry: dict[str, Any]) -> NDArray[np.float64]:
+def unpacked(entry: dict[str, Any]) -> Floats:
     """The table of an entry, as the page reads it."""
     values = np.frombuffer(base64.b64decode(entry["values"]), dtype="<f4").astype(float)
     if not entry["symmetric"]:
@@ -202,15 +206,13 @@ def unpacked(entry: dict[str, Any]) -> NDArray[np.float64]:
 
 
 def test_the_tables_are_the_rules() -> None:
-    x = np.arange(101) / 100
-    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
     data = calculator({"first": lambda reports: reports[:, 0]}, "mean")
     assert {entry["name"] for entry in data["aggregators"]} == {"first", *RULES} - {"bordley"}
     for entry in data["aggregators"]:
         rule: Callable[[Any], Any] = (lambda r: r[:, 0]) if entry["name"] == "first" else rp.get_rule(entry["name"])
         assert entry["symmetric"] == (entry["name"] != "first")
-        contradictory = (pairs.min(axis=1) == 0) & (pairs.max(axis=1) == 1)
-        expected = np.where(contradictory, 0.5, rule(pairs)).reshape(101, 101)
+        contradictory = (PERCENTS.min(axis=1) == 0) & (PERCENTS.max(axis=1) == 1)
+        expected = np.where(contradictory, 0.5, rule(PERCENTS)).reshape(101, 101)
         assert unpacked(entry) == pytest.approx(expected, abs=4e-8)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
 
@@ -223,7 +225,7 @@ def test_regrets_are_rounded_outward_and_say_how_they_are_known() -> None:
     assert shown["minimax"] == ("0.022543", "proved")
     rules = [float(text) for text, _ in list(shown.values())[3:]]
     assert rules == sorted(rules)
-    with pytest.raises(InputError, match=r"the chosen aggregator must be one of robust, minimax, .*; it is 'magic'"):
+    with input_error(r"the chosen aggregator must be one of robust, minimax, .*; it is 'magic'"):
         calculator({}, "magic")
 
 
@@ -257,9 +259,8 @@ def votes() -> Design:
 
 def test_a_design_for_two_agents(two_agents: Design) -> None:
     page = design_page(two_agents, file="my design.json")
-    assert page.calculator is not None
-    assert page.calculator["chosen"] == THIS
-    entry = page.calculator["aggregators"][0]
+    assert calculated(page)["chosen"] == THIS
+    entry = calculated(page)["aggregators"][0]
     assert unpacked(entry)[70, 60] == pytest.approx(float(two_agents([[0.7, 0.6]])[0]), abs=1e-7)
     assert entry["regret"] == {"text": "–", "kind": "not known", "upper": None}  # its bound is for its own grid
     found = calculated(design_page(two_agents, found=0.0345678))["aggregators"][0]
@@ -291,10 +292,9 @@ def test_the_lower_bound_of_continuous_nature_speaks_of_tables_only(two_agents: 
 def test_a_range_of_priors_and_another_loss_are_told(two_agents: Design) -> None:
     family = rp.ConditionallyIndependent(2, 10, 40, (0.05, 0.2))
     page = design_page(replace(two_agents, family=family, settings=replace(two_agents.settings, loss="log")))
-    assert page.calculator is not None
-    assert page.calculator["prior_range"] == [0.05, 0.2]
-    assert "only base rates from 0.05 to 0.2 count" in page.calculator["note"]
-    assert "made for the log loss" in page.calculator["note"]
+    assert calculated(page)["prior_range"] == [0.05, 0.2]
+    assert "only base rates from 0.05 to 0.2 count" in calculated(page)["note"]
+    assert "made for the log loss" in calculated(page)["note"]
     assert "cannot be proved yet" in render(page)
 
 
@@ -303,9 +303,7 @@ def test_designs_for_other_numbers_of_agents(agents: int) -> None:
     design = rp.solve(rp.ConditionallyIndependent(agents, 2, 4), tolerance=1e-3).design
     page = design_page(design)
     assert page.calculator is None
-    tables = [part for section in page.sections for part in section.parts if isinstance(part, Table)]
-    grid = next(table for table in tables if table.title == "Forecasts on the grid")
-    for row in grid.rows:
+    for row in tables(page)["Forecasts on the grid"].rows:
         assert f"{design([[float(cell) for cell in row[:-1]]])[0]:.6f}" == row[-1]
     assert "robustpool certify" not in render(page)
 
@@ -313,19 +311,17 @@ def test_designs_for_other_numbers_of_agents(agents: int) -> None:
 def test_a_finite_family_has_its_profiles_and_names(finite: Design) -> None:
     page = design_page(finite)
     assert page.calculator is None
-    tables = {part.title: part for section in page.sections for part in section.parts if isinstance(part, Table)}
-    forecasts = tables["Forecasts by reports"]
+    forecasts = tables(page)["Forecasts by reports"]
     assert forecasts.columns == ("ann says", "bob says", "Pr[rain]")
     assert ("0.5", "0.5", f"{finite([[0.5, 0.5]])[0]:.6f}") in forecasts.rows
-    heaviest = tables["The heaviest structures of nature's mixture"]
+    heaviest = tables(page)["The heaviest structures of nature's mixture"]
     assert {row[0] for row in heaviest.rows} == {"independent bulletins", "one shared bulletin"}
 
 
 def test_more_states_vector_reports_and_long_tables() -> None:
     family = rp.random_family(structures=60, states=3, report="higher-order", rng=1)
     design = rp.solve(family, tolerance=1e-2).design
-    tables = [part for section in design_page(design).sections for part in section.parts if isinstance(part, Table)]
-    forecasts = next(table for table in tables if table.title == "Forecasts by reports")
+    forecasts = tables(design_page(design))["Forecasts by reports"]
     assert len(forecasts.columns) == 2 + 3
     assert len(forecasts.rows) == 200
     assert f"The first 200 of {len(family.reports):,} profiles of reports" in forecasts.note
@@ -339,8 +335,7 @@ def test_the_look_up_has_every_profile_and_its_forecast(finite: Design, votes: D
         assert isinstance(design.family, FiniteRecord)
         names = design.family.agents
         assert [agent["name"] for agent in data["agents"]] == list(names)
-        table = [part for section in design_page(design).sections for part in section.parts if isinstance(part, Table)]
-        rows = next(part for part in table if part.title == "Forecasts by reports").rows
+        rows = tables(design_page(design))["Forecasts by reports"].rows
         assert len(data["profiles"]) == len(rows)
         for profile, forecast, row in zip(data["profiles"], data["forecasts"], rows, strict=True):
             said = [data["agents"][k]["reports"][place] for k, place in enumerate(profile)]
@@ -391,9 +386,8 @@ def test_the_command_searches_for_the_worst_regret_of_a_table(tmp_path: Path) ->
     done = command("--reports", "4", "--priors", "8", "--tolerance", "1e-3", "--out", out, "--report", str(report))
     assert done.exit_code == 0, done.output
     written = report.read_text(encoding="utf-8")
-    entry = json.loads(next(text for text in Elements(written).text["script"] if text.startswith("{")))["aggregators"][
-        0
-    ]
+    data = json.loads(next(text for text in Elements(written).text["script"] if text.startswith("{")))
+    entry = data["aggregators"][0]
     design = load_design(out)
     found = rp.worst_case(design, rp.ConditionallyIndependent(2, None, None)).regret
     assert found > design.upper + 1e-4  # between the steps of the grid it is worse
@@ -462,17 +456,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def pages(
-    tmp_path_factory: pytest.TempPathFactory, two_agents: Design, finite: Design, votes: Design
-) -> dict[str, Path]:
+def pages(tmp_path_factory: pytest.TempPathFactory, two_agents: Design, finite: Design, votes: Design) -> Pages:
     """The pages that are looked at."""
     folder = tmp_path_factory.mktemp("pages")
-    contents = {
-        "two": design_page(two_agents),
-        "finite": design_page(finite),
-        "votes": design_page(votes),
-        "hostile": hostile_page(),
-    }
+    designs = {"two": two_agents, "finite": finite, "votes": votes}
+    contents = {name: design_page(design) for name, design in designs.items()} | {"hostile": hostile_page()}
     for name, page in contents.items():
         write_page(page, folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in contents}
@@ -506,10 +494,8 @@ def test_the_checks_of_a_page_can_fail(browser: Browser, tmp_path: Path) -> None
 
 def test_without_javascript_the_page_says_what_is_missing(browser: Browser, pages: dict[str, Path]) -> None:
     with opened(browser, pages["two"], script=False) as page:
-        sentence = page.locator(
-            "#calculator noscript"
-        ).inner_html()  # Chromium shows it only if started without scripts
-        assert "The calculator needs JavaScript" in sentence
+        sentence = page.locator("#calculator noscript").inner_html()
+        assert "The calculator needs JavaScript" in sentence  # Chromium shows it only if started without scripts
         assert page.get_by_text("Bounds on the worst regret").first.is_visible()
         assert not page.locator("#report-1").is_visible()
 
@@ -528,9 +514,7 @@ def test_the_look_up_says_what_the_design_says(browser: Browser, pages: dict[str
         assert f"{forecast:.6f}" in text(page, "#lookup-answer")
 
 
-def test_the_look_up_names_states_and_refuses_what_never_comes(
-    browser: Browser, pages: dict[str, Path], votes: Design
-) -> None:
+def test_the_look_up_names_states_and_refuses_what_never_comes(browser: Browser, pages: Pages, votes: Design) -> None:
     data = design_page(votes).lookup
     assert data is not None
     reports = [agent["reports"] for agent in data["agents"]]
@@ -658,9 +642,7 @@ def test_what_is_no_whole_percent_gets_a_hint_and_changes_nothing(browser: Brows
         assert text(page, "#forecast") != before
 
 
-def test_a_click_on_the_map_also_changes_the_number_that_has_the_focus(
-    browser: Browser, pages: dict[str, Path]
-) -> None:
+def test_a_click_on_the_map_also_changes_the_number_that_has_the_focus(browser: Browser, pages: Pages) -> None:
     with opened(browser, pages["two"]) as page:
         settle(page, 70, 60, THIS)
         page.locator("#number-2").focus()
@@ -698,9 +680,7 @@ def test_wide_pictures_scroll_on_phones_and_others_shrink(browser: Browser, tmp_
         assert not any(scrolls for scrolls, _ in seen)
 
 
-def worst_by_force(
-    table: NDArray[np.float64], first: int, second: int, priors: NDArray[np.float64], least: float
-) -> float:
+def worst_by_force(table: Floats, first: int, second: int, priors: Floats, least: float) -> float:
     """The largest regret of structures that bring two reports: all other reports in whole percents, the given priors."""
 
     def others(x: float, mu: float) -> list[tuple[float, float]]:
@@ -710,9 +690,7 @@ def worst_by_force(
         apart = [k / 100 for k in range(101) if (k / 100 - mu) * (x - mu) < -1e-12]
         return [(y, (mu - y) / (x - y)) for y in apart]
 
-    def cost(
-        a: NDArray[np.float64], b: NDArray[np.float64], mu: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def cost(a: Floats, b: Floats, mu: float) -> tuple[Floats, Floats]:
         """c and c (f - g)^2."""
         yes, no = a * b / mu, (1 - a) * (1 - b) / (1 - mu)
         c = yes + no
@@ -746,8 +724,6 @@ def independent_regret(rule: str, prior: float, reports: list[list[float]]) -> f
 
 @pytest.mark.filterwarnings("ignore::robustpool.ContradictionWarning")
 def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser, pages: dict[str, Path]) -> None:
-    x = np.arange(101) / 100
-    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
     proved = {entry["name"]: entry["regret"]["upper"] for entry in calculator({}, "minimax")["aggregators"]}
     cases = [
         (70, 60, "minimax", 0.0),
@@ -765,7 +741,7 @@ def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser,
             first, second, name, least = case
             page.locator("#least").select_option(f"{least:g}")
             move(page, first, second, name)
-            table = rp.get_rule(name)(pairs).reshape(101, 101)
+            table = rp.get_rule(name)(PERCENTS).reshape(101, 101)
             half = np.arange(1, 200) / 200
             found = json.loads(page.locator("#structure").get_attribute("data-structure") or "null")
             if found is None:  # as often as that, nothing brings these two
@@ -788,8 +764,7 @@ def test_only_base_rates_of_the_range_are_looked_at(browser: Browser, two_agents
     low, high = 0.612, 0.788
     family = rp.ConditionallyIndependent(2, 10, None, (low, high))
     write_page(design_page(replace(two_agents, family=family)), tmp_path / "range.html")
-    x = np.arange(101) / 100
-    table = rp.get_rule("mean")(np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)).reshape(101, 101)
+    table = rp.get_rule("mean")(PERCENTS).reshape(101, 101)
     half, fortieths = np.arange(1, 200) / 200, low + (high - low) * np.arange(41) / 40
     with opened(browser, tmp_path / "range.html") as page:
         page.locator("#least").select_option("0")

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import browser
 import robustpool as rp
+from refusals import input_error
 from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.cli.app import app
 from robustpool.families.regret import regrets
@@ -99,9 +100,8 @@ def test_report_distribution_is_that_of_the_mixture_written_out() -> None:
 def test_shares_of_a_distribution() -> None:
     chances = np.zeros((5, 5))
     chances[2, 2], chances[0, 0], chances[1, 3], chances[0, 2], chances[1, 2] = 0.1, 0.2, 0.3, 0.1, 0.3
-    assert shares(chances) == pytest.approx(
-        {"centre": 0.1, "corners": 0.2, "borders": 0.3, "borders and second diagonal": 0.7}
-    )
+    wanted = {"centre": 0.1, "corners": 0.2, "borders": 0.3, "borders and second diagonal": 0.7}
+    assert shares(chances) == pytest.approx(wanted)
 
 
 def test_losses_are_those_of_each_structure(figures: Reproduction) -> None:
@@ -397,22 +397,21 @@ def test_an_interrupted_solver_stops_the_reproduction(tmp_path: Path) -> None:
 
 def test_where_it_may_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(rp.InputError, match="it is not a folder"):
+    with input_error("it is not a folder"):
         reproduce("figures", tmp_path / "file", settings=SMALL)
     for name, kind in (("report.html", "an HTML page"), ("table1.csv", "one of an earlier run")):
         (tmp_path / name).write_text("mine")
-        with pytest.raises(rp.InputError, match=rf"must be a new file or {kind}; .*{name}' is neither"):
+        with input_error(rf"must be a new file or {kind}; .*{name}' is neither"):
             reproduce("figures", tmp_path, settings=SMALL)
         (tmp_path / name).unlink()
-    with pytest.raises(rp.InputError, match=r"what must be one of table1, figures, all; it is 'tables'"):
+    with input_error(r"what must be one of table1, figures, all; it is 'tables'"):
         next(reproduction(Reproduction(SMALL, tmp_path), "tables"))
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robustpool.reproduction.settings.QUICK", SMALL)
-    monkeypatch.setattr(
-        "robustpool.reproduction.run.FIGURES", [f for f in FIGURES if f.name in ("areas", "convergence")]
-    )
+    two = [figure for figure in FIGURES if figure.name in ("areas", "convergence")]
+    monkeypatch.setattr("robustpool.reproduction.run.FIGURES", two)
     out = str(tmp_path / "there")
     done = CliRunner().invoke(app, ["reproduce", "figures", "--quick", "--out", out, "--json"])
     assert done.exit_code == 0, done.output

@@ -18,9 +18,9 @@ import scipy.special
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from refusals import input_error
 from robustpool.aggregators.pools import neyman_factor
 from robustpool.aggregators.rules import RULES, get_rule
-from robustpool.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +44,7 @@ LOWER_BOUND = (5 * math.sqrt(5) - 11) / 8  # [Arieli2018], two agents
 report = st.floats(1e-9, 1 - 1e-9)
 row = st.lists(report, min_size=1, max_size=8)
 dyadic = st.integers(1, 1023).map(lambda i: i / 1024)  # 1 - x is exact
-corner = st.one_of(
-    st.floats(0.01, 320).map(lambda e: 10.0**-e),
-    st.integers(1, 53).map(lambda k: 1 - 2.0**-k),
-    report,
-)
+corner = st.one_of(st.floats(0.01, 320).map(lambda e: 10.0**-e), st.integers(1, 53).map(lambda k: 1 - 2.0**-k), report)
 
 
 def forecast(name: str, reports: Sequence[float]) -> float:
@@ -154,19 +150,19 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
     ],
 )
 def test_a_wrong_name_is_refused_in_one_sentence(text: str, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         get_rule(text)
 
 
 @pytest.mark.parametrize("name", ["median", "trimmed-mean"])
 def test_rules_by_order_take_no_weights(name: str) -> None:
-    with pytest.raises(InputError, match=rf"^rule {name} takes no weights\.$"):
+    with input_error(rf"^rule {name} takes no weights\.$"):
         get_rule(name)([[0.2, 0.4]], [1.0, 2.0])
 
 
 @pytest.mark.parametrize("reports", [0.5, [0.5, 0.5], [[[0.5]]]])
 def test_reports_are_a_table(reports: object) -> None:
-    with pytest.raises(InputError, match=r"^reports must have the shape \(questions, agents\); the shape is \(.*\)\.$"):
+    with input_error(r"^reports must have the shape \(questions, agents\); the shape is \(.*\)\.$"):
         get_rule("mean")(reports)  # type: ignore[arg-type]
 
 
@@ -277,9 +273,7 @@ def test_forecasts_are_probabilities(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("average-prior", "arieli-tuned", "minimax")])
 @few
 @given(reports=row, data=st.data())
-def test_rules_that_take_no_prior_from_the_reports_rise_with_each(
-    name: str, reports: list[float], data: st.DataObject
-) -> None:
+def test_rules_without_a_prior_from_reports_rise(name: str, reports: list[float], data: st.DataObject) -> None:
     x = data.draw(st.floats(reports[0], 1 - 1e-9))
     assert forecast(name, [x, *reports[1:]]) >= forecast(name, reports) * (1 - 1e-12)
 
@@ -528,9 +522,8 @@ def test_the_beta_pool_is_a_polynomial_for_whole_a(reports: list[float]) -> None
 def test_the_beta_pool_is_the_incomplete_beta_function(a: float) -> None:
     p = np.concatenate((np.linspace(0, 1, 41), 0.5 + np.array([-1e-3, -1e-9, 1e-6, 1e-2]), [1e-12, 1 - 1e-9]))
     theirs = scipy.special.betainc(a, a, p)
-    np.testing.assert_allclose(
-        get_rule(f"beta-pool:a={a}")(p[:, None]), theirs, rtol=1e-11 * max(1, a / 1e3), atol=1e-12
-    )
+    ours = get_rule(f"beta-pool:a={a}")(p[:, None])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11 * max(1, a / 1e3), atol=1e-12)
 
 
 def test_neyman_factors() -> None:

@@ -357,9 +357,8 @@ def test_the_dependence_of_simulated_agents_is_found(shared: float) -> None:
 
 
 def test_the_interval_of_the_dependence_covers_even_with_few_questions() -> None:
-    found = [
-        dependence(simulated(40, 4, shared=0.4, seed=seed), np.arange(40), draws=200, seed=seed) for seed in range(200)
-    ]
+    tables = [simulated(40, 4, shared=0.4, seed=seed) for seed in range(200)]
+    found = [dependence(table, np.arange(40), draws=200, seed=seed) for seed, table in enumerate(tables)]
     hits = [interval.low < 0.4 < interval.high for interval in found if interval is not None]
     assert len(hits) == 200
     assert 0.90 <= np.mean(hits) <= 0.99

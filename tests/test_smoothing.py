@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustpool.errors import InputError
+from refusals import input_error
 from robustpool.structures.binary_structure import BinaryStructure, omniscient_posterior
 from robustpool.theory.smoothing import lipschitz_constant, smoothed_posterior, trim
 from test_binary_structure import priors, structures
@@ -64,16 +64,13 @@ def test_it_is_the_posterior_where_that_is_kept(mu: float, epsilon_1: float, eps
     kept = inside(mu, x, epsilon_1, epsilon_2)
     moved = trim(mu, x, epsilon_1, epsilon_2)
     assert np.abs(moved[kept] - x[kept]).max(initial=0) <= 1e-15  # on the edge, by rounding
-    assert smoothed_posterior(mu, x, epsilon_1, epsilon_2)[kept] == pytest.approx(
-        omniscient_posterior(mu, x[kept]), abs=1e-9
-    )
+    smoothed = smoothed_posterior(mu, x, epsilon_1, epsilon_2)
+    assert smoothed[kept] == pytest.approx(omniscient_posterior(mu, x[kept]), abs=1e-9)
 
 
 @law
 @given(priors, epsilons, epsilons, st.integers(0, 10**6))
-def test_trimmed_reports_lie_in_the_area_and_stay_there(
-    mu: float, epsilon_1: float, epsilon_2: float, seed: int
-) -> None:
+def test_trimmed_reports_lie_in_the_area_and_stay(mu: float, epsilon_1: float, epsilon_2: float, seed: int) -> None:
     moved = trim(mu, points(seed, mu, epsilon_1, epsilon_2), epsilon_1, epsilon_2)
     assert np.all((moved >= 0) & (moved <= 1))
     assert np.all(np.abs(moved[:, 0] - moved[:, 1]) <= 1 - epsilon_1 + 1e-15)
@@ -152,12 +149,10 @@ def test_the_trimming_as_printed_is_too_little(mu: float) -> None:
     ],
 )
 def test_what_is_refused(mu: float, x: list[list[float]], epsilon_1: float, epsilon_2: float, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with input_error(sentence):
         smoothed_posterior(mu, x, epsilon_1, epsilon_2)
 
 
 def test_the_constant_refuses_too() -> None:
-    with pytest.raises(
-        InputError, match=r"^epsilon_2 must be a finite number, greater than 0 and at most 0\.5; it is 1\.$"
-    ):
+    with input_error(r"^epsilon_2 must be a finite number, greater than 0 and at most 0\.5; it is 1\.$"):
         lipschitz_constant(0.5, 1)

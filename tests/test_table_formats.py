@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from forecasters import as_answers
-from robustpool.errors import InputError, MissingExtraError
+from refusals import input_error
+from robustpool.errors import MissingExtraError
 from robustpool.tables import answers
 from robustpool.tables.engine import engine
 from robustpool.tables.pooling import aggregate_table
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------------------------------- the formats of others
 
 
+METACULUS = "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
+METACULUS += "Probability Yes Per Category,Continuous CDF\n"
+
+
 def test_metaculus(tmp_path: Path) -> None:
-    header = (
-        "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
-        "Probability Yes Per Category,Continuous CDF\n"
-    )
     (tmp_path / "forecast_data.csv").write_text(
-        header + "1,7,ann,2024-01-01 00:00:00+00:00,,,0.5,,\n"
+        METACULUS + "1,7,ann,2024-01-01 00:00:00+00:00,,,0.5,,\n"
         "1,7,ann,2024-02-01 00:00:00+00:00,,,0.75,,\n"
         '2,7,ann,2024-01-01 00:00:00+00:00,,,,"[0.5, 0.5]",\n'
         "1,,recency_weighted,2024-01-01 00:00:00+00:00,,12,0.6,,\n"
@@ -161,12 +162,8 @@ def test_metaculus_with_the_newest_row_first(tmp_path: Path) -> None:
 
 
 def test_metaculus_forecasts_that_are_withdrawn_and_aggregates_without_a_count(tmp_path: Path) -> None:
-    header = (
-        "Question ID,Forecaster ID,Forecaster Username,Start Time,End Time,Forecaster Count,Probability Yes,"
-        "Probability Yes Per Category,Continuous CDF\n"
-    )
     (tmp_path / "forecast_data.csv").write_text(
-        header + "1,7,ann,2024-02-01 00:00:00+00:00,2024-03-01 00:00:00+00:00,,0.75,,\n"
+        METACULUS + "1,7,ann,2024-02-01 00:00:00+00:00,2024-03-01 00:00:00+00:00,,0.75,,\n"
         "1,7,ann,2024-01-01 00:00:00+00:00,2024-02-01 00:00:00+00:00,,0.5,,\n"
         "1,8,recency_weighted,2024-01-01 00:00:00+00:00,,,0.25,,\n"
         "1,,recency_weighted,2024-01-01 00:00:00+00:00,,,0.6,,\n"
@@ -258,19 +255,13 @@ def test_outcomes_of_a_file_of_their_own(tmp_path: Path) -> None:
     table = read_forecasts(forecasts, outcomes=outcomes)
     np.testing.assert_array_equal(table.outcome, [1, 0, np.nan])  # those beside the forecasts do not count
     outcomes.write_text("question_id,outcome\n1,yes\n1,no\n")
-    with pytest.raises(
-        InputError, match=r"^a question must have one outcome; question 1 of '.*o\.csv' has 'no' and 'yes'\.$"
-    ):
+    with input_error(r"^a question must have one outcome; question 1 of '.*o\.csv' has 'no' and 'yes'\.$"):
         read_forecasts(forecasts, outcomes=outcomes)
     outcomes.write_text("question_id,outcome\n8,yes\n")
-    with pytest.raises(
-        InputError, match=r"must have outcomes of the questions that were asked; it has none of them\.$"
-    ):
+    with input_error(r"must have outcomes of the questions that were asked; it has none of them\.$"):
         read_forecasts(forecasts, outcomes=outcomes)
     outcomes.write_text("title,when\n8,yes\n")
-    with pytest.raises(
-        InputError, match=r"has none for the question and the outcome: its columns are 'title', 'when'\.$"
-    ):
+    with input_error(r"has none for the question and the outcome: its columns are 'title', 'when'\.$"):
         read_forecasts(forecasts, outcomes=outcomes)
     task = {"location": ["US", "US", "US"], "output_type": ["pmf"] * 3, "output_type_id": ["low", "mid", "high"]}
     hub = pl.DataFrame({"model_id": "m", "reference_date": "2024-01-06", **task, "value": [0.2, 0.3, 0.5]})
@@ -423,9 +414,8 @@ def test_a_time_that_is_not_used_is_said() -> None:
     ]
     for dates in (["2024-03-01", "2024-02-01"], ["1.3.24", "NA"], ["01/03/2024", ""], ["2024-03-01T10:00:00Z"] * 2):
         newest_first = pl.DataFrame({"question": "q", "user": "ann", "p": [0.9, 0.2], "when": dates})
-        with pytest.warns(
-            RowsLeftOutWarning, match=r"^the column 'when' looks like a time and was not used: --column "
-        ):
+        sentence = r"^the column 'when' looks like a time and was not used: --column "
+        with pytest.warns(RowsLeftOutWarning, match=sentence):
             aggregate_table(newest_first)
     for words in (["a", "b"], ["", "NA"], ["2024-03-01", "soon"], ["0.5", "1.5"]):
         assert read_forecasts(newest_first.with_columns(when=pl.Series(words))).tally.times == ()
@@ -433,9 +423,7 @@ def test_a_time_that_is_not_used_is_said() -> None:
     assert (used.tally.times, used.tally.ignored) == ((), ())
     timed = frame.with_columns(pl.lit("2024-01-02").alias("submitted_at"))
     assert read_forecasts(timed).tally.times == ()  # one is used, and the other may be anything
-    wide = pl.DataFrame(
-        {"question_id": ["q", "q"], "asked_at": [20240102, 20240101], "ann": [0.5, 0.75], "b": [0.5, 0.5]}
-    )
+    wide = pl.DataFrame({"question_id": "q", "asked_at": [20240102, 20240101], "ann": [0.5, 0.75], "b": [0.5, 0.5]})
     assert read_forecasts(wide).tally.times == ("asked_at",)
     assert read_forecasts(wide, columns={"timestamp": "asked_at"}).probability.tolist() == [0.5, 0.5]
     two = frame.with_columns(pl.lit("x").alias("close_date"))
@@ -464,10 +452,8 @@ def test_excel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "probability must lie in [0, 1]; row 6 (question q2, forecaster ann) is 1.5"
     ]
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(
-        MissingExtraError,
-        match=r'^an Excel file needs the package of the extra "excel" \(openpyxl\); install robustpool\[excel\]\.$',
-    ):
+    sentence = r'^an Excel file needs the package of the extra "excel" \(openpyxl\); install robustpool\[excel\]\.$'
+    with pytest.raises(MissingExtraError, match=sentence):
         read_forecasts(tmp_path / "f.xlsx")
 
 
@@ -480,19 +466,18 @@ def test_sheets_that_are_not_read_are_told(tmp_path: Path) -> None:
     book.create_sheet("more").append(["q2", "ann", 0.5])
     book.save(tmp_path / "f.xlsx")
     table = read_forecasts(tmp_path / "f.xlsx")
-    assert summary_lines(table.rejected, table.tally) == [
-        "sheets that were not read, since only the first one is: more."
-    ]
+    (line,) = summary_lines(table.rejected, table.tally)
+    assert line == "sheets that were not read, since only the first one is: more."
 
 
 def test_what_is_no_workbook(tmp_path: Path) -> None:
     path = tmp_path / "f.xlsx"
     path.write_bytes(b"PK\x03\x04 and more")
-    with pytest.raises(InputError, match=r"must be a CSV or Parquet file; it is a workbook or another zip archive"):
+    with input_error(r"must be a CSV or Parquet file; it is a workbook or another zip archive"):
         read_forecasts(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<broken")
-    with pytest.raises(InputError, match=r"^the workbook '.*f\.xlsx' cannot be read \("):
+    with input_error(r"^the workbook '.*f\.xlsx' cannot be read \("):
         read_forecasts(path)
     path.write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
     assert read_forecasts(path).rows == 1
@@ -529,7 +514,7 @@ def test_answers_without_a_time_are_not_known_to_be_that_old(timed: Path, tmp_pa
     ]
     assert ("q1", "eve") in as_answers(read_forecasts(timed))
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
-    with pytest.raises(InputError, match=r"one answer; no answer has a timestamp, which as_of needs \(1 row\)\.$"):
+    with input_error(r"one answer; no answer has a timestamp, which as_of needs \(1 row\)\.$"):
         read_forecasts(tmp_path / "f.csv", as_of="2024-01-02")
 
 
@@ -566,17 +551,17 @@ def test_half_life_leaves_out_answers_without_a_time(timed: Path, room: int, mon
     np.testing.assert_array_equal(from_table.forecasts, pooled.forecasts)
     assert from_table.tally.untimed == 2
     timed.write_text("question_id,forecaster_id,probability,timestamp\nq1,ann,0.5,\n")
-    with pytest.raises(InputError, match=r"one answer; no answer has a timestamp, which half_life needs \(1 row\)\.$"):
+    with input_error(r"one answer; no answer has a timestamp, which half_life needs \(1 row\)\.$"):
         aggregate_table(timed, half_life=2)
-    with pytest.raises(InputError, match=r"^half_life needs timestamps; no answer has one \(1 answer\)\.$"):
+    with input_error(r"^half_life needs timestamps; no answer has one \(1 answer\)\.$"):
         aggregate_table(read_forecasts(timed), half_life=2)
 
 
 def test_half_life_needs_times(timed: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^half_life must be a finite number, greater than 0; it is 0\.$"):
+    with input_error(r"^half_life must be a finite number, greater than 0; it is 0\.$"):
         aggregate_table(timed, half_life=0)
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\n")
-    with pytest.raises(InputError, match=r"^half_life needs a column timestamp; there is none\.$"):
+    with input_error(r"^half_life needs a column timestamp; there is none\.$"):
         aggregate_table(tmp_path / "f.csv", half_life=1)
 
 
@@ -591,9 +576,7 @@ def test_lines_of_a_file_of_outcomes_that_are_no_rows_are_told(tmp_path: Path) -
     (line,) = summary_lines(table.rejected, table.tally)
     assert line.startswith("the outcome of 1 question was not used: 1 because a row must have 2 fields (line 3 of '")
     assert [each.line for each in table.tally.outcomes] == [3]
-    with pytest.raises(
-        InputError, match=r"^a row must have 2 fields; line 3 of '.*o\.csv' has 3 \(the outcomes of 1 of 2 q"
-    ):
+    with input_error(r"^a row must have 2 fields; line 3 of '.*o\.csv' has 3 \(the outcomes of 1 of 2 q"):
         read_forecasts(tmp_path / "f.csv", outcomes=tmp_path / "o.csv", strict=True)
 
 
@@ -603,21 +586,21 @@ def test_a_damaged_file_of_outcomes_is_named(tmp_path: Path) -> None:
     pl.DataFrame({"question_id": ["q1", "q2"] * 3000, "outcome": ["1", "0"] * 3000}).write_parquet(path)
     data = path.read_bytes()
     path.write_bytes(data[:20] + b"\xff" * 80 + data[100:])
-    with pytest.raises(InputError, match=r"^the Parquet file '.*o\.parquet' cannot be read \("):
+    with input_error(r"^the Parquet file '.*o\.parquet' cannot be read \("):
         read_forecasts(tmp_path / "f.csv", outcomes=path)
 
 
 def test_an_error_names_the_workbook_and_not_our_copy(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     openpyxl.Workbook().save(tmp_path / "f.xlsx")
-    with pytest.raises(InputError, match=r"f\.xlsx' must have a line with the names of the columns; it is empty\.$"):
+    with input_error(r"f\.xlsx' must have a line with the names of the columns; it is empty\.$"):
         read_forecasts(tmp_path / "f.xlsx")
 
 
 def test_an_error_names_standard_input_and_not_our_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"question_id,forecaster_id,probability\nq1,ann,0.5\nq\xff,bob,0.5\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    with pytest.raises(InputError, match=r"^'-' must be text in UTF-8, .*; line 3 has the byte 0xff"):
+    with input_error(r"^'-' must be text in UTF-8, .*; line 3 has the byte 0xff"):
         read_forecasts("-")
 
 
@@ -625,7 +608,5 @@ def test_rows_behind_an_open_quote_are_not_lost_in_silence(tmp_path: Path) -> No
     """The engine parts a large file into pieces, and finds its way again in the next piece."""
     path = tmp_path / "f.csv"
     path.write_text('question_id,forecaster_id,probability\nq1,ann,0.5\nq1,"bob,0.5\n' + "q1,cid,0.5\n" * 4_000_000)
-    with pytest.raises(
-        InputError, match=r"has 2 rows below its header, and [\d,]+ were found: is the quote in line 3 closed\?$"
-    ):
+    with input_error(r"has 2 rows below its header, and [\d,]+ were found: is the quote in line 3 closed\?$"):
         read_forecasts(path)

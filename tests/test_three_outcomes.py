@@ -34,9 +34,8 @@ def written(kind: str, p: Any, came: Any, path: Path) -> Path:
         rows += [f"m{i},b{k},{OPTIONS[o]},{p[k, i, o]},{OPTIONS[came[i]]}" for i in range(QUESTIONS) for k, o in cells]
     elif kind == "wide":
         rows = ["match," + ",".join(f"b{k}_{OPTIONS[o]}" for k, o in cells) + ",outcome"]
-        rows += [
-            f"m{i}," + ",".join(str(p[k, i, o]) for k, o in cells) + f",{OPTIONS[came[i]]}" for i in range(QUESTIONS)
-        ]
+        shares = [",".join(str(p[k, i, o]) for k, o in cells) for i in range(QUESTIONS)]
+        rows += [f"m{i},{share},{OPTIONS[came[i]]}" for i, share in enumerate(shares)]
     else:
         rows = ["Div,Date,HomeTeam,AwayTeam,FTR," + ",".join(f"B{k}{OPTIONS[o]}" for k, o in cells)]
         rows += [

@@ -5,21 +5,22 @@ from __future__ import annotations
 import copy
 import json
 import re
-import subprocess
-import sysconfig
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import oracle
 import robustpool as rp
+from forging import sign, small, stop_at_once
+from programs import run_robustpool
+from refusals import input_error
 from robustpool.verification.verify import content_hash
-from tampering import MAKERS, as_read, branches, changed, leaves, part_of, refusal, sign, small, stop_at_once, without
+from tampering import MAKERS, as_read, branches, changed, leaves, part_of, refusal, without
 
-PROGRAM = str(Path(sysconfig.get_path("scripts")) / "robustpool")
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module", params=list(MAKERS))
@@ -108,21 +109,7 @@ def test_whatever_is_changed_grossly_proves_nothing_false(original: dict[str, An
             accepted(changed(original, at, other))
 
 
-ODD: list[Any] = [
-    None,
-    True,
-    False,
-    float("nan"),
-    float("inf"),
-    -float("inf"),
-    10**400,
-    -1,
-    "x",
-    [],
-    {},
-    [[]],
-    [1, "2"],
-]
+ODD: list[Any] = [None, True, False, np.nan, np.inf, -np.inf, 10**400, -1, "x", [], {}, [[]], [1, "2"]]
 
 
 def test_oddities_are_refused_with_a_sentence(original: dict[str, Any]) -> None:
@@ -141,6 +128,7 @@ def mean() -> dict[str, Any]:
     return as_read(small("mean", (0.3, 0.33)))
 
 
+LIE = "The worst-case regret of the mean lies between 0.0 and 0.001."
 KNOWS_NOTHING = [{"weight": "1", "prior": "1/2", "reports": [["1/2", "1/2"], ["1/2", "1/2"]]}]
 
 
@@ -177,31 +165,17 @@ def test_a_gap_between_two_intervals(mean: dict[str, Any]) -> None:
     assert "not in order" in refusal(mean)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("priors", [0.33, 0.3]),
-        ("priors", [0.3, 0.3]),
-        ("priors", [0.0, 0.33]),
-        ("priors", [0.3, 1.0]),
-        ("priors", [0.3, 0.32, 0.33]),
-        ("priors", ["0.3", 0.33]),
-        ("priors", [True, 0.33]),
-        ("knots", [0.0, 1.0, 0.5]),
-        ("knots", [0.0, 0.5]),
-        ("knots", [0.5, 1.0]),
-        ("knots", [0.0, 0.5, 0.5, 1.0]),
-        ("knots", [0.0, 0.5, 1.0, 2.0]),
-        ("knots", [0.0, float("nan"), 1.0]),
-        ("knots", [[0.0, 1.0]]),
-        ("knots", 3),
-        ("slopes", [[0.0, 0.0]]),
-        ("slopes", [[0.0, 0.0], [0.0]]),
-        ("slopes", [[0.0, 0.0], ["0.0", 0.0]]),
-        ("slopes", [[float("inf"), 0.0], [0.0, 0.0]]),
-        ("slopes", None),
+MALFORMED: dict[str, list[Any]] = {
+    "priors": [[0.33, 0.3], [0.3, 0.3], [0.0, 0.33], [0.3, 1.0], [0.3, 0.32, 0.33], ["0.3", 0.33], [True, 0.33]],
+    "knots": [
+        *([0.0, 1.0, 0.5], [0.0, 0.5], [0.5, 1.0], [0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 1.0, 2.0]),
+        *([0.0, np.nan, 1.0], [[0.0, 1.0]], 3),
     ],
-)
+    "slopes": [[[0.0, 0.0]], [[0.0, 0.0], [0.0]], [[0.0, 0.0], ["0.0", 0.0]], [[np.inf, 0.0], [0.0, 0.0]], None],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in MALFORMED.items() for value in values])
 def test_intervals_that_are_not_well_formed(mean: dict[str, Any], key: str, value: Any) -> None:
     mean["upper"]["witness"]["intervals"][0][key] = value
     mean["upper"]["bound"] = 0.9
@@ -254,11 +228,7 @@ def test_a_symmetry_that_is_not_there(mean: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (
-            {"claims": ["The worst-case regret of the mean lies between 0.0 and 0.001."]},
-            "claims must be what was proved",
-        ),
-        ({"claims": []}, "claims must be what was proved"),
+        *(({"claims": lies}, "claims must be what was proved") for lies in ([LIE], [])),
         ({"claim": "It is the best rule."}, "has the field 'claim', which is not checked"),
         ({"also": {"bound": 0.0}}, "has the field 'also', which is not checked"),
         ({"format": "robustpool-certificate/1"}, "was made by an earlier version, whose claims could say too much"),
@@ -295,15 +265,9 @@ def test_a_family_says_nothing_that_is_not_checked(mean: dict[str, Any]) -> None
 # ------------------------------------------------------------------------------------------------------ the command line
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
-
-
 def test_certify_and_verify_at_the_command_line(tmp_path: Path) -> None:
-    done = run(
-        *("certify", "mean", "--prior-range", "0.45", "0.5", "--tolerance", "1e-2", "--out", "mean.json", "--json"),
-        cwd=tmp_path,
-    )
+    options = "--prior-range 0.45 0.5 --tolerance 1e-2 --out mean.json --json"
+    done = run_robustpool("certify", "mean", *options.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert {"upper", "lower", "arithmetic", "seconds", "output"} <= set(made)
@@ -311,7 +275,7 @@ def test_certify_and_verify_at_the_command_line(tmp_path: Path) -> None:
     assert made["output"] == "mean.json"
     assert "interval arithmetic" in made["arithmetic"]
 
-    done = run("verify", "mean.json", "--json", cwd=tmp_path)
+    done = run_robustpool("verify", "mean.json", "--json", cwd=tmp_path)
     verdict = json.loads(done.stdout)
     assert done.returncode == 0
     assert (verdict["verified"], verdict["upper"], verdict["lower"]) == (True, made["upper"], made["lower"])
@@ -319,7 +283,7 @@ def test_certify_and_verify_at_the_command_line(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "mean.json").read_text())
     data["upper"]["bound"] = 0.0625 - 1e-9
     (tmp_path / "forged.json").write_text(json.dumps(sign(data)))
-    done = run("verify", "forged.json", "--json", cwd=tmp_path)
+    done = run_robustpool("verify", "forged.json", "--json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["verified"]) == (1, False)
     assert "do not prove the bound" in json.loads(done.stdout)["sentence"]
 
@@ -334,12 +298,12 @@ def test_certify_and_verify_at_the_command_line(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_certificate(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "file.json").write_text(text)
-    with pytest.raises(rp.InputError, match=sentence):
+    with input_error(sentence):
         rp.verify(tmp_path / "file.json")
 
 
 def test_the_command_line_says_what_is_no_certificate(tmp_path: Path) -> None:
     (tmp_path / "file.json").write_text("no JSON")
-    done = run("verify", "file.json", "--json", cwd=tmp_path)
+    done = run_robustpool("verify", "file.json", "--json", cwd=tmp_path)
     assert done.returncode == 2
     assert "the certificate 'file.json' cannot be read" in done.stderr

@@ -12,6 +12,7 @@ import pytest
 from scipy.optimize import differential_evolution
 
 import robustpool as rp
+from refusals import input_error, unsupported_error
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.families.worst_case import continuous_regrets
@@ -64,9 +65,8 @@ def test_the_table_of_found_regrets_is_what_the_search_finds() -> None:
 @pytest.mark.parametrize("rule", ["mean", "average-prior", "minimax", "geometric-mean", "extremized-odds", "median"])
 def test_the_structure_has_the_regret_that_is_claimed(rule: str) -> None:
     found: Any = rp.worst_case(rp.get_rule(rule))
-    assert rp.regret(rp.get_rule(rule), found.structure.to_information_structure()) == pytest.approx(
-        found.regret, abs=1e-9
-    )
+    regret = rp.regret(rp.get_rule(rule), found.structure.to_information_structure())
+    assert regret == pytest.approx(found.regret, abs=1e-9)
     assert found.regret >= rp.worst_case(rp.get_rule(rule), rp.ConditionallyIndependent(2, 12, 48)).regret - 1e-12
 
 
@@ -182,9 +182,8 @@ def test_on_finite_families_and_grids() -> None:
 
 def test_more_than_two_agents_may_report_anything_unless_a_grid_is_given() -> None:
     family = rp.ConditionallyIndependent(agents=3, prior_range=(0.2, 0.4))
-    assert (
-        rp.worst_case("mean", family).regret == rp.worst_case("mean", replace(family, reports=None, priors=None)).regret
-    )
+    anything = replace(family, reports=None, priors=None)
+    assert rp.worst_case("mean", family).regret == rp.worst_case("mean", anything).regret
 
 
 def broken(_: Any) -> Any:
@@ -192,15 +191,15 @@ def broken(_: Any) -> Any:
 
 
 def test_bad_aggregators_get_one_sentence() -> None:
-    with pytest.raises(rp.InputError, match=r"forecast must lie in \[0, 1\]; aggregator '<lambda>' says"):
+    with input_error(r"forecast must lie in \[0, 1\]; aggregator '<lambda>' says"):
         rp.worst_case(lambda x: x.sum(axis=1))
-    with pytest.raises(rp.InputError, match=r"aggregator '<lambda>' must return the shape"):
+    with input_error(r"aggregator '<lambda>' must return the shape"):
         rp.worst_case(lambda x: x)
-    with pytest.raises(rp.InputError, match=r"aggregator 'broken' failed on \d+ profiles: KeyError: 'x'"):
+    with input_error(r"aggregator 'broken' failed on \d+ profiles: KeyError: 'x'"):
         rp.worst_case(broken)
-    with pytest.raises(rp.UnsupportedError, match="the worst case on a grid is searched for two agents"):
+    with unsupported_error("the worst case on a grid is searched for two agents"):
         rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, 5, 10))
-    with pytest.raises(rp.UnsupportedError, match="the worst case is searched under proper losses, not under 'custom'"):
+    with unsupported_error("the worst case is searched under proper losses, not under 'custom'"):
         rp.worst_case(rp.get_rule("mean"), loss=rp.ConvexLoss(lambda y, state: y - state))
 
 
