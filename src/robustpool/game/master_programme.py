@@ -145,7 +145,7 @@ class MasterProgramme:
 
     def _part(self, cuts: Cuts) -> tuple[Integers, MasterProgramme, Cuts]:
         """The cells that cuts reach, the master for these alone, and the cuts as it sees them."""
-        cells = np.unique(cuts.cell[cuts.mass.any(axis=2)])
+        cells = np.unique(cuts.cell[cuts.mass.any(axis=2)]).astype(np.int64)
         cell = np.minimum(np.searchsorted(cells, cuts.cell), len(cells) - 1)
         return cells, MasterProgramme(self.tables.of_cells(cells)), replace(cuts, cell=cell)
 
