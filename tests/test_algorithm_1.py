@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tracemalloc
 from itertools import islice, pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
@@ -19,6 +20,8 @@ from robustpool.families.finite_game import FiniteNature, finite_game
 from robustpool.families.random_families import random_joints
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
+from robustpool.solvers import run
+from robustpool.solvers.checkpoint import save_checkpoint
 from robustpool.solvers.multiplicative_weights import MultiplicativeWeights
 
 if TYPE_CHECKING:
@@ -245,6 +248,24 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path, wa
     assert [point.round for point in again.trace] == [point.round for point in whole.trace]
     third = algorithm_1(family, **options, checkpoint=file, resume=True)  # nothing is left to do
     assert (third.lower, third.upper, third.rounds) == (whole.lower, whole.upper, whole.rounds)
+
+
+def test_a_checkpoint_is_written_in_time_and_holds_no_structure_four_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, clock = tmp_path / "state.npz", iter(np.arange(0.0, 1000.0, 2.0))
+    written: list[int] = []
+    monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: float(next(clock))))  # two seconds a look
+
+    def save(*arguments: Any) -> None:
+        written.append(arguments[1].round)
+        save_checkpoint(*arguments)
+
+    monkeypatch.setattr(run, "save_checkpoint", save)
+    algorithm_1(rp.random_family(10, rng=1), checkpoint=file, rounds=50, tolerance=0)
+    assert written == [3, 23, 43, 50]  # after five seconds, then a twentieth of the time, then at the end
+    with np.load(file) as saved:
+        assert sum(saved[name].shape == (10,) for name in saved.files) <= 3
 
 
 def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:

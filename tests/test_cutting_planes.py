@@ -220,6 +220,14 @@ def test_a_cone_solver_that_fails_does_not_end_the_run(monkeypatch: pytest.Monke
     assert solution.upper >= true.lower
 
 
+def test_games_in_a_list_begin_with_few_cuts() -> None:
+    family = rp.ConditionallyIndependent(2, 8, 20).enumerate(pruned=True).flat
+    states = list(islice(CuttingPlanes().iterate(family.nature(get_loss("square"), "additive", [])), 3))
+    assert len(states[0].label) == 8
+    assert all(len(after.label) - len(before.label) <= 8 << before.round for before, after in pairwise(states))
+    assert len(states[2].label) > 8 + 16
+
+
 def test_the_mixture_of_the_master_is_a_mixture() -> None:
     nature = independent_nature(rp.ConditionallyIndependent(2, 6, 24), get_loss("square"), "additive", ())
     cuts = nature.cuts(nature.answer(nature.first_table())[1])
