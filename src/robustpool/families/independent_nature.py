@@ -87,7 +87,7 @@ class IndependentNature(Nature):
         family, (low, high) = self.family, self.family.prior_range
         x, f = family.report_grid, self.forecasts(table)
         half = 0.5 if family.mirrored else 1.0
-        game = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
+        game = {"loss": self.tables.loss, "paradigm": self.paradigm}
         if family.priors is None:
             response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
             if high - low >= NARROW:

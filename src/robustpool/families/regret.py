@@ -45,12 +45,12 @@ def regrets(
     aggregator: AnyAggregator, family: FiniteFamily, *, loss: str | Loss = "square", paradigm: str = "additive"
 ) -> Floats:
     """The regret on each structure of a family, shape (structures,); the worst case is their maximum."""
-    chosen = get_loss(loss)
+    loss = get_loss(loss)
     table = forecasts_of(aggregator, family.profiles, len(family.states))
-    at_points = chosen.table(table)[family.profile]
+    at_points = loss.table(table)[family.profile]
     costs = np.where(family.mass > 0, family.mass * np.where(family.mass > 0, at_points, 0.0), 0.0).sum(axis=1)
     losses = np.add.reduceat(costs, family.start[:-1])
-    scale, offset, pinning = payoff_terms(paradigm, omniscient_losses(family, chosen))
+    scale, offset, pinning = payoff_terms(paradigm, omniscient_losses(family, loss))
     payoffs = np.where(scale > 0, scale * losses, 0.0) - offset
     return np.where(pinning & (losses > NO_LOSS), np.inf, payoffs)
 
