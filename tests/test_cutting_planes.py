@@ -352,7 +352,7 @@ def test_a_canonical_table_that_cannot_be_had_leaves_the_best_one(monkeypatch: p
 def test_what_a_canonical_table_is_not_for() -> None:
     with input_error("rule must be one of"):
         rp.solve(rp.ConditionallyIndependent(2, 4, 8), canonical="magic")
-    with input_error("canonical goes with cutting planes and nature on the grid"):
+    with input_error("canonical requires cutting planes and nature on the grid"):
         rp.solve(rp.random_family(3), canonical="smooth", method="multiplicative-weights")
     with unsupported_error("a canonical table is chosen for two conditionally independent agents"):
         rp.solve(rp.random_family(3), canonical="smooth")

@@ -105,7 +105,7 @@ def test_a_solver_is_its_settings(solver: Any, settings: dict[str, Any]) -> None
 
 
 def test_a_solver_and_its_settings_are_not_given_twice() -> None:
-    message = "give a solver or its settings, not both; beside the solver there are method, tolerance"
+    message = "give a solver or its settings, not both; these were also given: method, tolerance"
     with input_error(message):
         rp.solve(FAMILY, solver=rp.CuttingPlanes(), method="cutting-planes", tolerance=1e-3)
     with input_error("rounds must be a whole number"):
@@ -147,7 +147,7 @@ def test_a_family_of_ones_own_is_solved_saved_and_resumed(tmp_path: Path) -> Non
     assert loaded.family.as_data() == Thermometers().as_data()
     profiles = [[0.6, 0.6], [0.9, 0.1]]
     np.testing.assert_array_equal(loaded(profiles), solution.aggregator(profiles))
-    with unsupported_error("Algorithm 1 needs structures that can be written out; those of 3 pairs"):
+    with unsupported_error("Algorithm 1 needs structures that can be listed; those of 3 pairs"):
         rp.solve(Thermometers(), method="multiplicative-weights")
     with input_error("family must be a FiniteFamily, ConditionallyIndependent or a list"):
         rp.solve(object())  # type: ignore[arg-type]

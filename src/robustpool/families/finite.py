@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks, html
+from ..designs.records import FiniteRecord, ListedMixture
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
 from ..structures.information_structure import InformationStructure, check_shape, shown_distribution
@@ -127,6 +128,12 @@ class FiniteFamily:
         """What to call a structure in a sentence."""
         return self.names[structure] if self.names else f"structure {structure}"
 
+    def record(self, numbers: Integers, weights: Floats, exchanged: tuple[str, ...]) -> ListedMixture:  # noqa: ARG002
+        """See Structures."""
+        structure = tuple(numbers.tolist())
+        name = tuple(map(self.name, structure)) if self.names else None
+        return ListedMixture(structure=structure, name=name, weight=weights)
+
     def __repr__(self) -> str:
         """How many there are of everything, in a line."""
         parts = ((len(self), "structure"), (len(self.states), "state"), (len(self.agents), "agent"))
@@ -134,14 +141,13 @@ class FiniteFamily:
 
     def as_data(self) -> dict[str, Any]:
         """See Family."""
-        return {
-            "kind": "finite",
-            "states": list(self.states),
-            "agents": list(self.agents),
-            "report": self.report.name,
-            "structures": len(self),
-            "fingerprint": self.fingerprint(),
-        }
+        return FiniteRecord(
+            states=self.states,
+            agents=self.agents,
+            report=self.report.name,
+            structures=len(self),
+            fingerprint=self.fingerprint(),
+        ).as_data()
 
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002
         """See Family."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..typing import Booleans, Floats
     from .conditionally_independent import EnumeratedFamily
     from .finite import FiniteFamily
-    from .nature import Family
 
 CHUNK_POINTS = 20_000
 MOST_CHUNKS = 8
@@ -53,21 +52,6 @@ class FiniteGame:
     scale: Floats  # (structures,)
     offset: Floats  # (structures,)
 
-    @property
-    def loss(self) -> Loss:
-        """The loss."""
-        return self.tables.loss
-
-    @property
-    def layout(self) -> TableLayout:
-        """The layout of the tables."""
-        return self.tables.layout
-
-    @property
-    def states(self) -> int:
-        """The number of states."""
-        return self.tables.states
-
     @cached_property
     def chunks(self) -> list[tuple[int, int]]:
         """Ranges of structures with about equally many support points, fixed by the family's size."""
@@ -79,7 +63,7 @@ class FiniteGame:
 
     def payoffs(self, table: Floats) -> Floats:
         """Nature's payoff from each structure against a table: (cells, states) -> (structures,)."""
-        losses = np.concatenate(list(self.over_chunks(_expected_losses, self.loss.table(table))))
+        losses = np.concatenate(list(self.over_chunks(_expected_losses, self.tables.loss.table(table))))
         return np.where(self.scale > 0, self.scale * losses, 0.0) - self.offset
 
     def masses(self, weights: Floats) -> Floats:
@@ -104,7 +88,7 @@ def _masses(common: tuple[FiniteGame, Floats], chunk: tuple[int, int]) -> Floats
     from .kernels import add_masses
 
     game, factor = common
-    out = np.zeros((game.layout.cells, game.states))
+    out = np.zeros(game.tables.pins.shape)
     add_masses(*chunk, game.family.start, game.cell, game.mass, factor, out)
     return out
 
@@ -160,7 +144,6 @@ class FiniteNature(Nature):
     structures: FiniteFamily | EnumeratedFamily
     few = 8
     symmetries: tuple[str, ...] = ()  # what a structure of a mixture stands for besides itself
-    family: Family | None = None  # where the structures are those of a family with another description
 
     @property
     def tables(self) -> FeasibleTables:  # type: ignore[override]

@@ -50,7 +50,7 @@ class WorstStructures(NamedTuple):
 
     def joined(self, other: WorstStructures) -> WorstStructures:
         """Both, on the same reports."""
-        return WorstStructures(self.x, *map(np.concatenate, zip(self[1:], other[1:], strict=True)))
+        return _joined(self.x, [self[1:], other[1:]])
 
     def structure(self) -> BinaryStructure:
         """The worst structure."""
@@ -99,7 +99,11 @@ def worst_by_pair(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStr
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
     none = (np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))
     parts = [none, *mapped(_by_pair, priors.tolist(), oracle_grid(x, f, **game), compiled=True)]
-    return WorstStructures(x, *map(np.concatenate, zip(*parts, strict=True)))
+    return _joined(x, parts)
+
+
+def _joined(x: Floats, parts: list[Any]) -> WorstStructures:
+    return WorstStructures(x, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def _by_prior(grid: Grid, priors: Floats) -> tuple[Floats, Integers]:

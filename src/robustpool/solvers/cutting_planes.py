@@ -80,7 +80,7 @@ class CuttingPlanes(Solver):
         nature = super().nature(family, loss, paradigm, restrictions, kind)
         if self.canonical is not None:
             if kind != "grid":
-                raise InputError("canonical goes with cutting planes and nature on the grid.")
+                raise InputError("canonical requires cutting planes and nature on the grid.")
             nature.check_canonical(self.canonical)
         return nature
 

@@ -1,7 +1,7 @@
 """Algorithm 1: multiplicative weights for nature against the aggregator's best response [Guo2024, Section 4].
 
 Each round t: the aggregator answers the mixture w with the best response f; every structure earns the payoff u of f;
-w is multiplied by exp(rate * u). The averages of f and of w over the rounds approach an equilibrium. Mended against
+w is multiplied by exp(rate * u). The averages of f and of w over the rounds approach an equilibrium. Corrections to
 the paper's text (docs/theory/slips): nature *maximises*, so the exponent is positive, and 1/(1 + sqrt(2 ln n/T)) is
 Freund and Schapire's factor beta, not a rate.
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import UnsupportedError
-from ..families.nature import NO_CONTINUUM
+from ..families.nature import NO_CONTINUUM, ListableFamily
 from .solver import Outcome, Solver
 
 if TYPE_CHECKING:
@@ -100,13 +100,11 @@ class MultiplicativeWeights(Solver):
         """See Solver: every structure is in a list."""
         if kind != "grid":
             raise UnsupportedError(NO_CONTINUUM)
-        write_out = getattr(family, "written_out", None)
-        if write_out is None:
+        if not isinstance(family, ListableFamily):
             raise UnsupportedError(
-                f"Algorithm 1 needs structures that can be written out; those of {family.words()} cannot."
+                f"Algorithm 1 needs structures that can be listed; those of {family.words()} cannot."
             )
-        nature: FiniteNature = write_out(loss, paradigm, restrictions)
-        return nature
+        return family.written_out(loss, paradigm, restrictions)
 
     def last_round(self, nature: FiniteNature) -> int:
         """See Solver."""
@@ -118,15 +116,16 @@ class MultiplicativeWeights(Solver):
         needed = 25 * math.log(len(game.family)) * (self.payoff_bound(game) / self.epsilon) ** 2
         if needed > 1e12:
             raise UnsupportedError(
-                f"the theorem asks for {needed:.1g} rounds at epsilon = {self.epsilon:g}; raise epsilon."
+                f"the theorem requires {needed:.1g} rounds at epsilon = {self.epsilon:g}; increase epsilon."
             )
         return max(1, math.ceil(needed))
 
     def payoff_bound(self, game: FiniteGame) -> float:
         """B: no payoff exceeds it."""
-        bound = game.loss.bound(game.states)
+        loss = game.tables.loss
+        bound = loss.bound(game.tables.states)
         if not math.isfinite(bound):
-            raise UnsupportedError(f"the theory mode needs a bounded loss; the {game.loss.name} loss is not.")
+            raise UnsupportedError(f"the theory mode needs a bounded loss; the {loss.name} loss is not.")
         return float(np.max(game.scale * bound - game.offset))
 
     def start(self, game: FiniteGame) -> State:
@@ -153,7 +152,7 @@ class MultiplicativeWeights(Solver):
             lower=-math.inf,
             saved_weights=weights,
             upper=math.inf,
-            upper_table=np.full_like(masses, 1 / game.states),
+            upper_table=np.full_like(masses, 1 / game.tables.states),
         )
 
     def iterate(self, nature: FiniteNature, state: State | None = None) -> Iterator[State]:
@@ -235,7 +234,8 @@ class _Play:
 
 def _play(game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float) -> _Play:
     """Payoffs of both tables, nature's next mixture and its mass table, in one pass over the support points."""
-    given = game.loss.table(table), game.loss.table(mean), log_weights, rate, expected
+    loss = game.tables.loss
+    given = loss.table(table), loss.table(mean), log_weights, rate, expected
     new_log_weights, masses, summary = zip(*game.over_chunks(_play_chunk, given), strict=True)
     sums = np.stack(summary)
     total = float(sums[:, 2].sum())

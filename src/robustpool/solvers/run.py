@@ -118,7 +118,7 @@ class Run:
         if state.round >= 3 and not math.isfinite(state.upper):
             raise UnsupportedError(
                 f"no aggregator has a finite {self.paradigm} payoff under the {self.settings.loss} loss: the "
-                "restrictions, or structures without omniscient loss, force forecasts that other structures punish without bound."
+                "restrictions, or structures without omniscient loss, force forecasts with unbounded loss elsewhere."
             )
 
     def _reason(self, state: State) -> Stopped | None:
@@ -132,7 +132,7 @@ class Run:
     @property
     def _share(self) -> float:
         """How much of the tolerance is the solver's; half is left for a canonical table, or for what a last search finds."""
-        return 0.5 if self.solver.canonical or self.kind == "continuous" else 1.0
+        return 0.5 if self.solver.canonical or self.nature.final_search else 1.0
 
     def _record(self, state: State, seconds: float) -> None:
         """Add a round to the trace; the latest round is always its last entry."""

@@ -68,7 +68,7 @@ def solve(
     """
     checks.extra("a new design", "solve")
     if resume and checkpoint is None:
-        raise InputError("resume needs the checkpoint file to go on from; checkpoint is None.")
+        raise InputError("resume needs a checkpoint file to continue from; checkpoint is None.")
     given = {"tolerance": tolerance, "canonical": canonical, "epsilon": epsilon, "rounds": rounds}
     run = _run(family, loss, paradigm, lipschitz, restrictions, nature, _solver(solver, method, given))
     return run.solve(progress, checkpoint, resume=resume)
@@ -125,20 +125,18 @@ def _solver(solver: Solver | None, method: str | None, given: dict[str, Any]) ->
     if solver is not None:
         if method is not None or settings:
             names = [*(["method"] if method is not None else []), *settings]
-            raise InputError(
-                f"give a solver or its settings, not both; beside the solver there are {', '.join(names)}."
-            )
+            raise InputError(f"give a solver or its settings, not both; these were also given: {', '.join(names)}.")
         return solver
     if {"rounds", "epsilon"} <= settings.keys():
         raise InputError(
-            f"give rounds or epsilon, not both: epsilon = {settings['epsilon']!r} says how many rounds there are."
+            f"give rounds or epsilon, not both: epsilon = {settings['epsilon']!r} determines the number of rounds."
         )
     default = MultiplicativeWeights.method if "epsilon" in settings else CuttingPlanes.method
     chosen = checks.choice("method", method or default, SOLVERS)
     if "epsilon" in settings and chosen != MultiplicativeWeights.method:
         raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {chosen!r}.")
     if "canonical" in settings and chosen != CuttingPlanes.method:
-        raise InputError("canonical goes with cutting planes and nature on the grid.")
+        raise InputError("canonical requires cutting planes and nature on the grid.")
     result: Solver = SOLVERS[chosen](**settings)
     return result
 

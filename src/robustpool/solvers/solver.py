@@ -77,4 +77,4 @@ class Solver(ABC):
 
     @abstractmethod
     def outcome(self, nature: Any, state: Any) -> Outcome:
-        """What a state comes to."""
+        """The result of a state."""
