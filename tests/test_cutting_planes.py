@@ -16,8 +16,7 @@ from robustpool.families.independent_nature import independent_nature
 from robustpool.game.master_programme import MasterProgramme
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
-from robustpool.solvers.cutting_planes import CuttingPlanes
-from robustpool.solvers.multigrid import with_head_start
+from robustpool.solvers.cutting_planes import CuttingPlanes, with_head_start
 from test_algorithm_1 import random_game
 
 if TYPE_CHECKING:

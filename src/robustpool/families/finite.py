@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks, html
-from ..designs.records import FiniteRecord, ListedMixture
+from ..designs.records import ListedMixture
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
 from ..structures.information_structure import InformationStructure, check_shape, shown_distribution
@@ -141,13 +141,14 @@ class FiniteFamily:
 
     def as_data(self) -> dict[str, Any]:
         """See Family."""
-        return FiniteRecord(
-            states=self.states,
-            agents=self.agents,
-            report=self.report.name,
-            structures=len(self),
-            fingerprint=self.fingerprint(),
-        ).as_data()
+        return {
+            "kind": "finite",
+            "states": list(self.states),
+            "agents": list(self.agents),
+            "report": self.report.name,
+            "structures": len(self),
+            "fingerprint": self.fingerprint(),
+        }
 
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002
         """See Family."""

@@ -20,7 +20,7 @@ from ..execution import mapped
 from ..game.feasible import FeasibleTables
 from ..game.master_programme import Cuts
 from ..game.paradigms import payoff_terms
-from ..game.response import posterior
+from ..game.response import masses_by_cell, posterior
 from .nature import Answer, Mixture, Nature
 
 if TYPE_CHECKING:
@@ -106,23 +106,18 @@ def finite_game(family: FiniteFamily, loss: Loss, paradigm: str, restrictions: S
     pins = _pins(family, cell, mass, layout, pinning)
     pins[layout.balanced] = 0.5
     pinned = np.asarray(pins.any(axis=1))
-    columns = [np.bincount(cell, weights=mass[:, k], minlength=layout.cells) for k in range(mass.shape[1])]
-    default = np.where(pinned[:, None], pins, posterior(np.stack(columns, axis=1)))
+    default = np.where(pinned[:, None], pins, posterior(masses_by_cell(cell, mass, layout.cells)))
     return FiniteGame(family, paradigm, FeasibleTables(loss, layout, pinned, pins, default), cell, mass, scale, offset)
 
 
 def _pins(
-    family: FiniteFamily,
-    cell: NDArray[np.int32],
-    mass: Floats,
-    layout: TableLayout,
-    pinning: Booleans,
+    family: FiniteFamily, cell: NDArray[np.int32], mass: Floats, layout: TableLayout, pinning: Booleans
 ) -> Floats:
     """What structures without omniscient loss fix the cells to, or why no aggregator can please them all."""
     points = np.flatnonzero(pinning[family.structure_of_point] & (family.mass.sum(axis=1) > 0))
-    asked = np.zeros((layout.cells, mass.shape[1]), dtype=bool)
-    asked[cell[points], mass[points].argmax(axis=1)] = True
-    torn = (asked.sum(axis=1) > 1) | (layout.balanced & asked.any(axis=1))
+    pins = np.zeros((layout.cells, mass.shape[1]), dtype=bool)
+    pins[cell[points], mass[points].argmax(axis=1)] = True
+    torn = (pins.sum(axis=1) > 1) | (layout.balanced & pins.any(axis=1))
     if torn.any():
         at = int(np.flatnonzero(torn)[0])
         those = np.unique(family.structure_of_point[points[cell[points] == at]])
@@ -130,7 +125,7 @@ def _pins(
             "no aggregator has a finite ratio: structures without omniscient loss "
             f"({', '.join(repr(family.name(t)) for t in those[:2])}) show the same reports in different states."
         )
-    return asked.astype(float)
+    return pins.astype(float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from ..conic import solve_convex
 from ..errors import SolverError
 from ..losses.convex import forecast_table
 from .convex_programme import convex_tables
-from .master_programme import Cuts, Proposal
+from .master_programme import Cuts, Proposal, failed
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -44,7 +44,7 @@ class ConvexMaster:
         try:
             solve_convex(cp.Problem(cp.Minimize(worst + near), [*rules, held]), "the master programme")
         except SolverError:
-            return Proposal(centre, np.full(len(cuts), 1 / len(cuts)), stumbled=True)
+            return failed(centre, len(cuts))
         weights = np.maximum(np.asarray(held.dual_value, dtype=np.float64).reshape(-1), 0.0)
         total = weights.sum()
         weights = weights / total if total > 0 else np.full(len(cuts), 1 / len(cuts))

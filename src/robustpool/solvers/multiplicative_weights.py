@@ -46,23 +46,23 @@ LIGHT = 1e-6
 """Structures with less than this share of the largest weight are left out of the mixture that is returned."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class State:
     """All there is to know after a round; never changed, so an interrupted run is whole and a saved one goes on."""
 
-    round: int
+    round: int = 0
     log_weights: Floats  # (structures,) nature's next mixture, its largest entry 0
     masses: Floats  # (cells, states) its mass table
     offset: float  # its expected offset
     weight_sum: Floats  # sums over the rounds played
     mass_sum: Floats
-    offset_sum: float
+    offset_sum: float = 0.0
     table_sum: Floats
     rate: float
-    expected: float  # the lower bound of the last round's mixture
-    lower: float
+    expected: float = -math.inf  # the lower bound of the last round's mixture
+    lower: float = -math.inf
     saved_weights: Floats  # the mixture that gives ``lower``; empty if it is the average of all rounds
-    upper: float
+    upper: float = math.inf
     upper_table: Floats  # the table that gives ``upper``
 
     @cached_property
@@ -139,19 +139,14 @@ class MultiplicativeWeights(Solver):
             bound = self.payoff_bound(game) or 1.0  # 0: every payoff is 0, and any rate will do
             rate = math.log(1 + math.sqrt(2 * math.log(count) / self.theory_rounds(game))) / bound
         return State(
-            round=0,
             log_weights=np.zeros(count),
             masses=masses,
             offset=float(weights @ game.offset),
             weight_sum=np.zeros(count),
             mass_sum=np.zeros_like(masses),
-            offset_sum=0.0,
             table_sum=np.zeros_like(masses),
             rate=rate,
-            expected=-math.inf,
-            lower=-math.inf,
             saved_weights=weights,
-            upper=math.inf,
             upper_table=np.full_like(masses, 1 / game.tables.states),
         )
 
@@ -195,19 +190,17 @@ class MultiplicativeWeights(Solver):
         mean = table_sum / number
         expected = response.cost - state.offset
         step = rate if self.epsilon is not None else rate / max(abs(expected), 1e-12)
-        play = _play(game, response.table, mean, state.log_weights, step, expected)
+        largest, largest_mean, mixture = _play(game, response.table, mean, state.log_weights, step, expected)
         lower, saved = max(bounds, key=lambda pair: pair[0])
         if state.lower >= lower:
             lower, saved = state.lower, state.lower_weights
         upper, upper_table = min(
-            [(state.upper, state.upper_table), (play.largest, response.table), (play.largest_mean, mean)],
+            [(state.upper, state.upper_table), (largest, response.table), (largest_mean, mean)],
             key=lambda pair: pair[0],
         )
         return State(
+            **mixture,
             round=number,
-            log_weights=play.log_weights,
-            masses=play.masses,
-            offset=play.offset,
             weight_sum=weight_sum,
             mass_sum=mass_sum,
             offset_sum=offset_sum,
@@ -221,31 +214,21 @@ class MultiplicativeWeights(Solver):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Play:
-    """What a pass over the structures gives."""
-
-    largest: float
-    largest_mean: float
-    log_weights: Floats
-    masses: Floats
-    offset: float
-
-
-def _play(game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float) -> _Play:
-    """Payoffs of both tables, nature's next mixture and its mass table, in one pass over the support points."""
+def _play(
+    game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float
+) -> tuple[float, float, dict[str, Any]]:
+    """The largest payoffs of both tables, and of the next state nature's mixture and its mass table, in one pass."""
     loss = game.tables.loss
     given = loss.table(table), loss.table(mean), log_weights, rate, expected
     new_log_weights, masses, summary = zip(*game.over_chunks(_play_chunk, given), strict=True)
     sums = np.stack(summary)
     total = float(sums[:, 2].sum())
-    return _Play(
-        largest=float(sums[:, 0].max()),
-        largest_mean=float(sums[:, 1].max()),
-        log_weights=np.concatenate(new_log_weights) - sums[:, 4].max(),
-        masses=np.asarray(sum(masses)) / total,
-        offset=float(sums[:, 3].sum()) / total,
-    )
+    mixture = {
+        "log_weights": np.concatenate(new_log_weights) - sums[:, 4].max(),
+        "masses": np.asarray(sum(masses)) / total,
+        "offset": float(sums[:, 3].sum()) / total,
+    }
+    return float(sums[:, 0].max()), float(sums[:, 1].max()), mixture
 
 
 def _play_chunk(common: tuple[FiniteGame, Any], chunk: tuple[int, int]) -> tuple[Floats, Floats, Floats]:

@@ -114,9 +114,9 @@ def _run(
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
     kind = checks.choice("nature", nature, ("grid", "continuous"))
-    meant = _family(family)
-    opponent = solver.nature(meant, get_loss(loss), paradigm, limits, kind)
-    return Run(meant, opponent, solver, paradigm, kind, limits, began)
+    family = _family(family)
+    opponent = solver.nature(family, get_loss(loss), paradigm, limits, kind)
+    return Run(family, opponent, solver, paradigm, kind, limits, began)
 
 
 def _solver(solver: Solver | None, method: str | None, given: dict[str, Any]) -> Solver:
@@ -124,21 +124,20 @@ def _solver(solver: Solver | None, method: str | None, given: dict[str, Any]) ->
     settings = {name: value for name, value in given.items() if value is not None}
     if solver is not None:
         if method is not None or settings:
-            names = [*(["method"] if method is not None else []), *settings]
-            raise InputError(f"give a solver or its settings, not both; these were also given: {', '.join(names)}.")
+            names = ", ".join([*(["method"] if method is not None else []), *settings])
+            raise InputError(f"give a solver or its settings, not both; these were also given: {names}.")
         return solver
     if {"rounds", "epsilon"} <= settings.keys():
         raise InputError(
             f"give rounds or epsilon, not both: epsilon = {settings['epsilon']!r} determines the number of rounds."
         )
     default = MultiplicativeWeights.method if "epsilon" in settings else CuttingPlanes.method
-    chosen = checks.choice("method", method or default, SOLVERS)
-    if "epsilon" in settings and chosen != MultiplicativeWeights.method:
-        raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {chosen!r}.")
-    if "canonical" in settings and chosen != CuttingPlanes.method:
+    method = checks.choice("method", method or default, SOLVERS)
+    if "epsilon" in settings and method != MultiplicativeWeights.method:
+        raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {method!r}.")
+    if "canonical" in settings and method != CuttingPlanes.method:
         raise InputError("canonical requires cutting planes and nature on the grid.")
-    result: Solver = SOLVERS[chosen](**settings)
-    return result
+    return SOLVERS[method](**settings)
 
 
 def _family(family: Any) -> Family:
@@ -150,5 +149,4 @@ def _family(family: Any) -> Family:
             "family must be a FiniteFamily, ConditionallyIndependent or a list of structures; "
             f"it is {type(family).__name__}."
         )
-    meant: Family = family
-    return meant
+    return family
