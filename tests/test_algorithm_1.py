@@ -297,7 +297,7 @@ def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
         file.write_bytes(damaged)
         with input_error(r"is not a checkpoint, or a damaged one \(\w+\)\.$"):
             algorithm_1(family, checkpoint=file, resume=True)
-    with input_error("resume needs the checkpoint file to go on from; checkpoint is None"):
+    with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
         algorithm_1(family, resume=True)
     (tmp_path / "file").write_text("")
     with input_error("'file' is not a folder that can be written to"):
@@ -369,9 +369,12 @@ def test_large_families_are_flat_arrays() -> None:
             {"restrictions": ["flat"]},
             r"a restriction must be Lipschitz, Monotone, Symmetric, Mirrored or Constrained; it is 'flat'",
         ),
-        ({"rounds": 5, "epsilon": 0.1}, r"give rounds or epsilon, not both: epsilon = 0\.1 says how many rounds"),
+        (
+            {"rounds": 5, "epsilon": 0.1},
+            r"give rounds or epsilon, not both: epsilon = 0\.1 determines the number of rounds",
+        ),
         ({"loss": "log", "epsilon": 0.1}, r"the theory mode needs a bounded loss; the log loss is not"),
-        ({"epsilon": 1e-9}, r"the theorem asks for \S+ rounds at epsilon = 1e-09; raise epsilon"),
+        ({"epsilon": 1e-9}, r"the theorem requires \S+ rounds at epsilon = 1e-09; increase epsilon"),
     ],
 )
 def test_bad_options_get_one_sentence(options: dict[str, Any], message: str) -> None:

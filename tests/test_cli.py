@@ -123,7 +123,7 @@ def test_a_run_that_does_not_converge_says_no_and_can_be_resumed(tmp_path: Path)
     options = ["design", "--family", "f.json", "--tolerance", "1e-9", "--method", "multiplicative-weights"]
     done = run(*options, "--rounds", "5", "--json", cwd=tmp_path)
     assert done.returncode == 1
-    assert json.loads(done.stdout)["stopped"] == "the round limit was reached; raise the rounds or the tolerance"
+    assert json.loads(done.stdout)["stopped"] == "the round limit was reached; increase the rounds or the tolerance"
     assert (tmp_path / "design.json.checkpoint.npz").exists()
     resumed = run_json(*options, "--resume", cwd=tmp_path)
     whole = run_json(*options, "--out", "whole.json", cwd=tmp_path)
@@ -134,7 +134,7 @@ def test_a_run_that_does_not_converge_says_no_and_can_be_resumed(tmp_path: Path)
 def test_theory_mode_records_its_guarantee(tmp_path: Path) -> None:
     data = run_json("design", "--family", UNKNOWN, "--epsilon", "0.2", cwd=tmp_path)
     assert data["guarantee"]["epsilon"] == 0.2
-    assert data["stopped"] == "the rounds that the theorem asks for were played"
+    assert data["stopped"] == "all rounds that the theorem requires were run"
 
 
 def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -
     process.wait(timeout=60)
     assert process.returncode == 1
     assert process.stdout is not None
-    assert "it was interrupted; what was reached is kept" in process.stdout.read()
+    assert "the run was interrupted; the best result so far is kept" in process.stdout.read()
     process.stdout.close()
     os.close(master)
     assert load_design(tmp_path / "design.json").stopped.reason == "interrupted"

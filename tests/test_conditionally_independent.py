@@ -155,9 +155,9 @@ def test_the_ends_of_a_range_of_priors_belong_to_it_up_to_rounding() -> None:
 
 
 def test_what_cannot_be_written_out_says_so() -> None:
-    with unsupported_error("a family with continuous priors cannot be written out; give a number of priors"):
+    with unsupported_error("a family with continuous priors cannot be listed; give a number of priors"):
         rp.solve(rp.ConditionallyIndependent(2, 20, None), method="multiplicative-weights")
-    with unsupported_error("a family with continuous reports cannot be written out"):
+    with unsupported_error("a family with continuous reports cannot be listed"):
         rp.solve(rp.ConditionallyIndependent(2, None, 20))
     with input_error(r"structures of 2 agents would need about [\d,]+ GB of memory"):
         rp.solve(rp.ConditionallyIndependent(2, 200, 4000), method="multiplicative-weights")

@@ -16,8 +16,7 @@ from robustpool.families.independent_nature import independent_nature
 from robustpool.game.master_programme import MasterProgramme
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
-from robustpool.solvers.cutting_planes import CuttingPlanes
-from robustpool.solvers.multigrid import with_head_start
+from robustpool.solvers.cutting_planes import CuttingPlanes, with_head_start
 from test_algorithm_1 import random_game
 
 if TYPE_CHECKING:
@@ -360,7 +359,7 @@ def test_a_canonical_table_that_cannot_be_had_leaves_the_best_one(monkeypatch: p
 def test_what_a_canonical_table_is_not_for() -> None:
     with input_error("rule must be one of"):
         rp.solve(rp.ConditionallyIndependent(2, 4, 8), canonical="magic")
-    with input_error("canonical goes with cutting planes and nature on the grid"):
+    with input_error("canonical requires cutting planes and nature on the grid"):
         rp.solve(rp.random_family(3), canonical="smooth", method="multiplicative-weights")
     with unsupported_error("a canonical table is chosen for two conditionally independent agents"):
         rp.solve(rp.random_family(3), canonical="smooth")

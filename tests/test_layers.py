@@ -28,7 +28,9 @@ def imports(source: str, package: list[str]) -> set[str]:
             base = base + (node.module.split(".") if node.module else [])
             names += [[*base, alias.name] for alias in node.names]
     ours = {name[1] if len(name) > 1 else "" for name in names if name[0] == "robustpool"}
-    return {name if name in LEVEL else "__init__" for name in ours}  # `from robustpool import solve` is the front door
+    return {
+        name if name in LEVEL else "__init__" for name in ours
+    }  # `from robustpool import solve` takes a public name
 
 
 def complaints(path: str, source: str) -> list[str]:
@@ -50,20 +52,51 @@ def test_imports_point_left(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "source", "complaint"),
     [
-        ("game/regret.py", "from ..structures.family import FiniteFamily", []),
-        ("game/regret.py", "from . import losses\nfrom .nature import Mixture", []),
-        ("structures/family.py", "from ..game.regret import regret", ["structures may not import game"]),
-        ("structures/family.py", "def f():\n    from robustpool import game", ["structures may not import game"]),
-        ("certificates/lower.py", "import robustpool.solvers.weights", ["certificates may not import solvers"]),
-        ("solvers/weights.py", "from robustpool.certificates import certify", ["solvers may not import certificates"]),
+        ("families/regret.py", "from ..structures.information_structure import InformationStructure", []),
+        ("families/regret.py", "from . import finite\nfrom .nature import Mixture", []),
+        ("structures/binary_structure.py", "from ..game.response import cost", ["structures may not import game"]),
+        (
+            "structures/binary_structure.py",
+            "def f():\n    from robustpool import game",
+            ["structures may not import game"],
+        ),
+        ("certificates/certify.py", "import robustpool.solvers.solve", ["certificates may not import solvers"]),
+        ("solvers/solve.py", "from robustpool.certificates import certify", ["solvers may not import certificates"]),
         ("checks.py", "from . import errors, cli", ["checks may not import cli"]),
         ("checks.py", "import robustpool as rp", ["checks may not import __init__"]),
-        ("solvers/weights.py", "from .. import __version__, checks", []),
+        ("solvers/solve.py", "from .. import __version__, checks", []),
         ("helpers.py", "", ["helpers stands in no group"]),
     ],
 )
 def test_a_wrong_import_is_found(path: str, source: str, complaint: list[str]) -> None:
     assert complaints(path, source) == complaint
+
+
+def test_every_name_in_a_group_is_a_module() -> None:
+    assert set(LEVEL) - {"__version__"} == {path.stem for path in PACKAGE.iterdir() if is_module(path)}
+
+
+def is_module(path: Path) -> bool:
+    """Whether a path in the package is a module or a package with code of its own."""
+    return path.suffix == ".py" or (path / "__init__.py").exists()
+
+
+def test_only_conic_knows_clarabel() -> None:
+    named = {path.name for path in PACKAGE.rglob("*.py") if knows_clarabel(path.read_text())}
+    assert named == {"conic.py"}
+    assert knows_clarabel("problem.solve(solver=cp.CLARABEL)")
+    assert knows_clarabel("def f():\n    from clarabel import DefaultSolver")
+    assert not knows_clarabel('PACKAGES = ("numpy", "clarabel")  # to be installed')
+
+
+def knows_clarabel(source: str) -> bool:
+    """Whether a source imports Clarabel, or asks cvxpy for it."""
+    for node in ast.walk(ast.parse(source)):
+        imported = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if "clarabel" in imported or (isinstance(node, ast.Attribute) and node.attr == "CLARABEL"):
+            return True
+    return False
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "verification").glob("*.py")), ids=lambda path: path.stem)

@@ -416,7 +416,9 @@ def test_the_report_is_written_after_ctrl_c(tmp_path: Path, monkeypatch: pytest.
     arguments = ["--family", UNKNOWN, "--out", str(tmp_path / "d.json"), "--report", str(tmp_path / "d.html")]
     done = command(*arguments, "--method", "multiplicative-weights", "--tolerance", "1e-12")
     assert done.exit_code == 1
-    assert "it was interrupted; what was reached is kept" in (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "the run was interrupted; the best result so far is kept" in (tmp_path / "d.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_file_that_is_no_page_is_not_overwritten(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from refusals import input_error, unsupported_error
 from robustpool.execution import InProcess, mapped, using
 from robustpool.losses import LOSSES, get_loss
 from robustpool.losses.loss import Loss
+from robustpool.losses.square import Square
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,6 +63,14 @@ def test_a_loss_in_one_file_is_solved_by_both_solvers() -> None:
     assert twice.upper == pytest.approx(2 * square.upper, abs=2e-4)
     found = rp.worst_case("mean", loss=Power(2.0))  # by searches from random starts: no compiled oracle knows it
     assert found.regret == pytest.approx(2 * 0.0625, abs=1e-5)
+    with unsupported_error("is compiled for the square and the log loss, not for 'power 1.5'"):
+        rp.weakness("mean", [0.0, 1.0], [0.5], loss=Power())
+
+
+def test_the_compiled_oracle_switches_on_the_kernel_and_not_on_the_name() -> None:
+    renamed, x, priors = Square("brier"), np.linspace(0, 1, 5), np.array([0.3, 0.5])
+    assert (rp.weakness("mean", x, priors, loss=renamed) == rp.weakness("mean", x, priors)).all()
+    assert rp.worst_case("mean", FAMILY, loss=renamed).regret == rp.worst_case("mean", FAMILY).regret
 
 
 def test_a_word_or_a_loss() -> None:
@@ -96,7 +105,7 @@ def test_a_solver_is_its_settings(solver: Any, settings: dict[str, Any]) -> None
 
 
 def test_a_solver_and_its_settings_are_not_given_twice() -> None:
-    message = "give a solver or its settings, not both; beside the solver there are method, tolerance"
+    message = "give a solver or its settings, not both; these were also given: method, tolerance"
     with input_error(message):
         rp.solve(FAMILY, solver=rp.CuttingPlanes(), method="cutting-planes", tolerance=1e-3)
     with input_error("rounds must be a whole number"):
@@ -138,7 +147,7 @@ def test_a_family_of_ones_own_is_solved_saved_and_resumed(tmp_path: Path) -> Non
     assert loaded.family.as_data() == Thermometers().as_data()
     profiles = [[0.6, 0.6], [0.9, 0.1]]
     np.testing.assert_array_equal(loaded(profiles), solution.aggregator(profiles))
-    with unsupported_error("Algorithm 1 needs structures that can be written out; those of 3 pairs"):
+    with unsupported_error("Algorithm 1 needs structures that can be listed; those of 3 pairs"):
         rp.solve(Thermometers(), method="multiplicative-weights")
     with input_error("family must be a FiniteFamily, ConditionallyIndependent or a list"):
         rp.solve(object())  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 """Cone programmes: the only file that knows Clarabel.
 
-One thread, our own tolerances, and after a failure once more with stronger regularisation. Whatever comes back is a
-proposal: bounds are computed from it elsewhere, never taken from the solver's word.
+One thread and our own tolerances. A programme in matrices is tried again after a failure, twice at most, each time with
+stronger regularisation; one in cvxpy is tried once. Whatever comes back is a proposal: bounds are computed from it
+elsewhere, never taken from the solver's word.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .typing import Floats
 
 TOLERANCE = 1e-10
+TOLERANCES = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
 REGULARISATIONS = (1e-8, 1e-6, 1e-4)
 
 
@@ -70,7 +72,8 @@ def solve_cones(
         settings = clarabel.DefaultSettings()
         settings.verbose, settings.max_threads = False, 1
         settings.static_regularization_constant = regularisation
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        for name in TOLERANCES:
+            setattr(settings, name, tolerance)
         result = clarabel.DefaultSolver(quadratic, linear, matrix, side, parts, settings).solve()
         solution = ConeSolution(np.array(result.x), np.array(result.z), str(result.status), attempt)
         if accept(solution):
@@ -107,7 +110,7 @@ def solve_convex(problem: Any, what: str) -> None:
         warnings.simplefilter("ignore")  # "solution may be inaccurate": we compute our own values from it
         try:
             # no warm start: the solution must not depend on what was solved before, or a resumed run would differ
-            problem.solve(solver=cp.CLARABEL, warm_start=False, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+            problem.solve(solver=cp.CLARABEL, warm_start=False, max_threads=1, **dict.fromkeys(TOLERANCES, TOLERANCE))
         except cp.error.DCPError:
             raise UnsupportedError(f"{what} is not a convex programme by cvxpy's rules.") from None
         except cp.error.SolverError as error:
@@ -116,3 +119,13 @@ def solve_convex(problem: Any, what: str) -> None:
         raise UnsupportedError(f"{what} has no solution: the constraints contradict each other.")
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise SolverError(f"the cone solver failed on {what} (status {problem.status}).")
+
+
+def cone_form(problem: Any) -> list[Any]:
+    """A cvxpy problem as A x + s = b with s in some cones: the same lists for the same problem, for a hash."""
+    import cvxpy as cp
+
+    data, _, _ = problem.get_problem_data(cp.CLARABEL)
+    matrix = data["A"].tocoo()
+    entries = sorted(zip(matrix.row.tolist(), matrix.col.tolist(), matrix.data.tolist(), strict=True))
+    return [entries, data["b"].tolist(), str(data["dims"])]

@@ -30,8 +30,7 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
         return load_design(rule)
     if isinstance(rule, str):
         return get_rule(rule)
-    given: Any = rule
-    meant = given if callable(given) else getattr(given, "aggregator", None)  # a solution has one
-    if callable(meant):
-        return meant
+    aggregator: Any = rule if callable(rule) else getattr(rule, "aggregator", None)  # a solution has one
+    if callable(aggregator):
+        return aggregator
     raise InputError(f"rule must be the name of a rule, a design file or a callable; it is {rule!r}.")

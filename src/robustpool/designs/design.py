@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import html
-from ..aggregators.grid import GridAggregator
-from ..aggregators.table import TableAggregator
+from ..aggregators.grid import GridAggregator  # noqa: TC001  # the reader of files looks at the types
+from ..aggregators.table import TableAggregator  # noqa: TC001
 from ..errors import InputError
-from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.conditionally_independent import ConditionallyIndependent  # noqa: TC001
 from ..wording import between
-from . import records
+from . import records  # noqa: TC001
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,24 +38,7 @@ class Design:
 
     def __post_init__(self) -> None:
         """Check that the parts belong to one game."""
-        family, table, mixture = self.family, self.aggregator, self.mixture
-        if isinstance(family, records.FiniteRecord):
-            fits = (
-                isinstance(table, TableAggregator)
-                and isinstance(mixture, records.ListedMixture)
-                and table.agents == len(family.agents)
-                and table.forecasts.shape[1:] == ((len(family.states),) if len(family.states) > 2 else ())
-                and max(mixture.structure, default=0) < family.structures
-            )
-        elif isinstance(family, ConditionallyIndependent):
-            fits = (
-                isinstance(table, GridAggregator)
-                and isinstance(mixture, records.IndependentMixture)
-                and table.agents == mixture.reports.shape[1] == family.agents
-            )
-        else:
-            fits = True  # robustpool does not know its kind
-        if not fits:
+        if not self.family.fits(self.aggregator, self.mixture):
             raise InputError(f"the aggregator, or nature's mixture, does not fit {self.made_for}.")
 
     def __call__(self, reports: ArrayLike) -> Floats:
@@ -73,6 +56,11 @@ class Design:
         return self.bounds.upper
 
     @property
+    def agents(self) -> int:
+        """For how many answers it is made."""
+        return self.aggregator.agents
+
+    @property
     def made_for(self) -> str:
         """Its family in words."""
         return self.family.words(self.settings.nature)
@@ -83,17 +71,12 @@ class Design:
 
         The square loss; a finite family, or the additive regret of two agents over a range of priors.
         """
-        if isinstance(self.family, records.FiniteRecord):
-            return self.settings.loss == "square"
-        if not isinstance(self.family, ConditionallyIndependent):
-            return False
-        low, high = self.family.prior_range
-        return self.family.agents == 2 and low < high and self.judged_by_regret
+        return self.family.certifiable(self.settings)
 
     @property
     def judged_by_regret(self) -> bool:
         """Whether its game is about the regret under the square loss, as the rules are judged."""
-        return (self.settings.loss, self.settings.paradigm) == ("square", "additive")
+        return self.settings.judged_by_regret
 
     @property
     def off_grid(self) -> bool:
@@ -121,7 +104,7 @@ class Design:
             ("upper bound", bounds.upper_is),
             ("family", self.family.kind),
             ("game", f"{self.settings.loss} loss, {self.settings.paradigm}"),
-            ("it ended because", self.stopped.sentence),
+            ("stopped because", self.stopped.sentence),
         ]
         return html.card(f"Design {self.hash[7:15]}".rstrip(), html.facts(facts), self.aggregator._repr_html_())
 
@@ -133,5 +116,4 @@ def agents_of(aggregator: object) -> int | None:
     >>> agents_of(GridAggregator(np.zeros((3, 3)))), agents_of(lambda reports: reports.mean(axis=1))
     (2, None)
     """
-    inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
-    return inner.agents if isinstance(inner, GridAggregator | TableAggregator) else None
+    return getattr(aggregator, "agents", None)

@@ -65,8 +65,8 @@ def load_design(path: FilePath) -> Design:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the design file {name!r} cannot be read ({error}).") from None
     if not isinstance(data, dict) or data.get("format") != DESIGN_FORMAT:
-        found = data.get("format") if isinstance(data, dict) else None
-        raise InputError(f"{name!r} is not a design: format must be {DESIGN_FORMAT!r}; it is {found!r}.")
+        other = data.get("format") if isinstance(data, dict) else None
+        raise InputError(f"{name!r} is not a design: format must be {DESIGN_FORMAT!r}; it is {other!r}.")
     if data.get("hash") != content_hash(data):
         raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
     try:

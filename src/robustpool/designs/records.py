@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..aggregators.table import TableAggregator
 from ..errors import InputError
 from ..typing import Floats  # noqa: TC001  # the reader of files looks at the types
 from ..wording import counted
@@ -33,6 +34,11 @@ class Settings:
     rounds: int  # at most
     arithmetic: str  # what the lower bound rests on
     version: str
+
+    @property
+    def judged_by_regret(self) -> bool:
+        """Whether the game is about the regret under the square loss, as the rules are judged."""
+        return (self.loss, self.paradigm) == ("square", "additive")
 
     def __getitem__(self, name: str) -> Any:
         """``settings["loss"]``, as it was written before settings were a record."""
@@ -113,6 +119,20 @@ class FiniteRecord:
         """As it stands in the file."""
         return {"kind": self.kind, **asdict(self)}
 
+    def fits(self, table: Any, mixture: Any) -> bool:
+        """Whether an aggregator and nature's mixture can belong to a game on this family."""
+        return (
+            isinstance(table, TableAggregator)
+            and isinstance(mixture, ListedMixture)
+            and table.agents == len(self.agents)
+            and table.forecasts.shape[1:] == ((len(self.states),) if len(self.states) > 2 else ())
+            and max(mixture.structure, default=0) < self.structures
+        )
+
+    def certifiable(self, settings: Settings) -> bool:
+        """Whether `certify` has a proof for a design: under the square loss."""
+        return settings.loss == "square"
+
 
 @dataclass(frozen=True)
 class OtherRecord:
@@ -132,6 +152,14 @@ class OtherRecord:
     def as_data(self) -> dict[str, Any]:
         """As it stands in the file."""
         return dict(self.data)
+
+    def fits(self, table: Any, mixture: Any) -> bool:  # noqa: ARG002
+        """Nobody knows, so anything fits."""
+        return True
+
+    def certifiable(self, settings: Settings) -> bool:  # noqa: ARG002
+        """No proof is known."""
+        return False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .. import checks, html
+from ..aggregators.grid import GridAggregator
+from ..designs.records import IndependentMixture
 from ..errors import InputError, UnsupportedError
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from ..structures.report_formats import Posterior
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..aggregators.restrictions import Restriction
+    from ..designs.records import Settings
     from ..losses.loss import Loss
     from ..typing import Floats, Integers
     from .finite_game import FiniteNature
@@ -100,6 +103,16 @@ class ConditionallyIndependent:
     def as_data(self) -> dict[str, Any]:
         """See Family."""
         return {"kind": self.kind, **asdict(self)}
+
+    def fits(self, table: Any, mixture: Any) -> bool:
+        """Whether an aggregator and nature's mixture can belong to a game on this family."""
+        grid = isinstance(table, GridAggregator) and isinstance(mixture, IndependentMixture)
+        return grid and table.agents == mixture.reports.shape[1] == self.agents
+
+    def certifiable(self, settings: Settings) -> bool:
+        """Whether `certify` has a proof for a design: for the regret of two agents over a range of priors."""
+        low, high = self.prior_range
+        return self.agents == 2 and low < high and settings.judged_by_regret
 
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:
         """See Family: with an exact oracle if there is one; on the continuum if that is asked for."""
@@ -221,6 +234,11 @@ class IndependentStructures:
         prior, reports = self.parameters(number)
         return f"prior {prior:g}, reports " + ", ".join(f"{low:g} or {high:g}" for low, high in reports)
 
+    def record(self, numbers: Integers, weights: Floats, exchanged: tuple[str, ...]) -> IndependentMixture:
+        """See Structures."""
+        prior, reports = self.parameters(numbers)
+        return IndependentMixture(prior=prior, reports=reports, weight=weights, exchanged=exchanged)
+
     def structure(self, number: int) -> BinaryStructure:
         """One structure with a prior strictly between 0 and 1."""
         prior, reports = self.parameters(number)
@@ -245,5 +263,5 @@ def grid(resolution: int) -> Floats:
 
 def _given(name: str, value: int | None) -> int:
     if value is None:
-        raise UnsupportedError(f"a family with continuous {name} cannot be written out; give a number of {name}.")
+        raise UnsupportedError(f"a family with continuous {name} cannot be listed; give a number of {name}.")
     return value

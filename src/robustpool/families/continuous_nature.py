@@ -42,7 +42,7 @@ MARGINS = (0.0, 0.1, 0.2, 0.3)
 class ContinuousNature(IndependentNature):
     """Additive regret under the square loss; the tables and their layout are those of the grid of knots."""
 
-    exact = False
+    exact, final_search = False, True
     check_canonical = Nature.check_canonical
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Compiled: nature's exact best response to a table of two agents, one prior at a time (see ``nature``).
+"""Compiled: nature's exact best response to a table of two agents, one prior at a time (called by ``grid_oracle``).
 
 For a fixed prior mu the regret is q_1' A q_2 with A(x_1, x_2) = c (f - g)^2 and c = x_1 x_2 / mu + (1-x_1)(1-x_2) /
 (1-mu): bilinear in the marginal report distributions, which have mean mu. For a pair of reports of agent 1, the best
@@ -18,7 +18,8 @@ from numba import njit
 def penalty(kind, f, g):  # type: ignore[no-untyped-def]
     """What forecasting f costs given the posterior g: more than forecasting g (kinds 0 and 1), or in all (2 and 3).
 
-    Kinds 0 and 2 are the square loss, 1 and 3 the log loss.
+    The kind is ``Loss.kernel`` (0 the square loss, 1 the log loss), and 2 more for the cost in all. A loss with another
+    number needs its own case here.
     """
     if kind == 0:
         return (f - g) * (f - g)

@@ -1,4 +1,4 @@
-"""Finite families in JSON, format robustpool-family/1 (the schema is structures/family.schema.json)."""
+"""Finite families in JSON, format robustpool-family/1 (the schema is families/family.schema.json)."""
 
 from __future__ import annotations
 

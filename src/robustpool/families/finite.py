@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks, html
+from ..designs.records import ListedMixture
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
 from ..structures.information_structure import InformationStructure, check_shape, shown_distribution
@@ -126,6 +127,12 @@ class FiniteFamily:
     def name(self, structure: int) -> str:
         """What to call a structure in a sentence."""
         return self.names[structure] if self.names else f"structure {structure}"
+
+    def record(self, numbers: Integers, weights: Floats, exchanged: tuple[str, ...]) -> ListedMixture:  # noqa: ARG002
+        """See Structures."""
+        structure = tuple(numbers.tolist())
+        name = tuple(map(self.name, structure)) if self.names else None
+        return ListedMixture(structure=structure, name=name, weight=weights)
 
     def __repr__(self) -> str:
         """How many there are of everything, in a line."""

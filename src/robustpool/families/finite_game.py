@@ -20,7 +20,7 @@ from ..execution import mapped
 from ..game.feasible import FeasibleTables
 from ..game.master_programme import Cuts
 from ..game.paradigms import payoff_terms
-from ..game.response import posterior
+from ..game.response import masses_by_cell, posterior
 from .nature import Answer, Mixture, Nature
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..typing import Booleans, Floats
     from .conditionally_independent import EnumeratedFamily
     from .finite import FiniteFamily
-    from .nature import Family
 
 CHUNK_POINTS = 20_000
 MOST_CHUNKS = 8
@@ -53,21 +52,6 @@ class FiniteGame:
     scale: Floats  # (structures,)
     offset: Floats  # (structures,)
 
-    @property
-    def loss(self) -> Loss:
-        """The loss."""
-        return self.tables.loss
-
-    @property
-    def layout(self) -> TableLayout:
-        """The layout of the tables."""
-        return self.tables.layout
-
-    @property
-    def states(self) -> int:
-        """The number of states."""
-        return self.tables.states
-
     @cached_property
     def chunks(self) -> list[tuple[int, int]]:
         """Ranges of structures with about equally many support points, fixed by the family's size."""
@@ -79,7 +63,7 @@ class FiniteGame:
 
     def payoffs(self, table: Floats) -> Floats:
         """Nature's payoff from each structure against a table: (cells, states) -> (structures,)."""
-        losses = np.concatenate(list(self.over_chunks(_expected_losses, self.loss.table(table))))
+        losses = np.concatenate(list(self.over_chunks(_expected_losses, self.tables.loss.table(table))))
         return np.where(self.scale > 0, self.scale * losses, 0.0) - self.offset
 
     def masses(self, weights: Floats) -> Floats:
@@ -104,7 +88,7 @@ def _masses(common: tuple[FiniteGame, Floats], chunk: tuple[int, int]) -> Floats
     from .kernels import add_masses
 
     game, factor = common
-    out = np.zeros((game.layout.cells, game.states))
+    out = np.zeros(game.tables.pins.shape)
     add_masses(*chunk, game.family.start, game.cell, game.mass, factor, out)
     return out
 
@@ -122,23 +106,18 @@ def finite_game(family: FiniteFamily, loss: Loss, paradigm: str, restrictions: S
     pins = _pins(family, cell, mass, layout, pinning)
     pins[layout.balanced] = 0.5
     pinned = np.asarray(pins.any(axis=1))
-    columns = [np.bincount(cell, weights=mass[:, k], minlength=layout.cells) for k in range(mass.shape[1])]
-    default = np.where(pinned[:, None], pins, posterior(np.stack(columns, axis=1)))
+    default = np.where(pinned[:, None], pins, posterior(masses_by_cell(cell, mass, layout.cells)))
     return FiniteGame(family, paradigm, FeasibleTables(loss, layout, pinned, pins, default), cell, mass, scale, offset)
 
 
 def _pins(
-    family: FiniteFamily,
-    cell: NDArray[np.int32],
-    mass: Floats,
-    layout: TableLayout,
-    pinning: Booleans,
+    family: FiniteFamily, cell: NDArray[np.int32], mass: Floats, layout: TableLayout, pinning: Booleans
 ) -> Floats:
     """What structures without omniscient loss fix the cells to, or why no aggregator can please them all."""
     points = np.flatnonzero(pinning[family.structure_of_point] & (family.mass.sum(axis=1) > 0))
-    asked = np.zeros((layout.cells, mass.shape[1]), dtype=bool)
-    asked[cell[points], mass[points].argmax(axis=1)] = True
-    torn = (asked.sum(axis=1) > 1) | (layout.balanced & asked.any(axis=1))
+    pins = np.zeros((layout.cells, mass.shape[1]), dtype=bool)
+    pins[cell[points], mass[points].argmax(axis=1)] = True
+    torn = (pins.sum(axis=1) > 1) | (layout.balanced & pins.any(axis=1))
     if torn.any():
         at = int(np.flatnonzero(torn)[0])
         those = np.unique(family.structure_of_point[points[cell[points] == at]])
@@ -146,7 +125,7 @@ def _pins(
             "no aggregator has a finite ratio: structures without omniscient loss "
             f"({', '.join(repr(family.name(t)) for t in those[:2])}) show the same reports in different states."
         )
-    return asked.astype(float)
+    return pins.astype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +139,6 @@ class FiniteNature(Nature):
     structures: FiniteFamily | EnumeratedFamily
     few = 8
     symmetries: tuple[str, ...] = ()  # what a structure of a mixture stands for besides itself
-    family: Family | None = None  # where the structures are those of a family with another description
 
     @property
     def tables(self) -> FeasibleTables:  # type: ignore[override]

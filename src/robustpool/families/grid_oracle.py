@@ -6,19 +6,20 @@ parameter left: the priors between the best ones are searched by golden sections
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import checks
+from ..errors import UnsupportedError
 from ..execution import mapped
+from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure
 
 if TYPE_CHECKING:
+    from ..losses.loss import Loss
     from ..typing import Floats, Integers
 
-KINDS = {("additive", "square"): 0, ("additive", "log"): 1, ("absolute", "square"): 2, ("absolute", "log"): 3}
 TINY = 1e-9
 PARTS = 16
 """Into how many parts many priors are dealt out; whatever the number of workers."""
@@ -26,11 +27,10 @@ PARTS = 16
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 Grid = tuple["Floats", "Floats", int]
-"""The reports x, the forecasts at each two of them, and the kind of the payoff."""
+"""The reports x, the forecasts at each two of them, and the case of ``envelopes.penalty``."""
 
 
-@dataclass(frozen=True, eq=False)
-class WorstStructures:
+class WorstStructures(NamedTuple):
     """The worst structure for each prior: ``values[t]`` at ``priors[t]``, reports x[found[t]] = low, high, low, high."""
 
     x: Floats
@@ -50,12 +50,7 @@ class WorstStructures:
 
     def joined(self, other: WorstStructures) -> WorstStructures:
         """Both, on the same reports."""
-        return WorstStructures(
-            self.x,
-            np.concatenate((self.priors, other.priors)),
-            np.concatenate((self.values, other.values)),
-            np.concatenate((self.found, other.found)),
-        )
+        return _joined(self.x, [self[1:], other[1:]])
 
     def structure(self) -> BinaryStructure:
         """The worst structure."""
@@ -68,13 +63,21 @@ def parameters(labels: Floats) -> tuple[Floats, Floats]:
     return labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
 
 
-def worst_by_prior(
-    x: Floats, f: Floats, priors: Floats, *, loss: str = "square", paradigm: str = "additive"
-) -> WorstStructures:
+def oracle_grid(x: Floats, f: Floats, *, loss: str | Loss = "square", paradigm: str = "additive") -> Grid:
+    """What the compiled oracle takes: the case is the loss's own number, and 2 more where the payoff is the whole loss."""
+    loss = get_loss(loss)
+    if loss.kernel is None:
+        raise UnsupportedError(
+            f"the exact worst case of two agents is compiled for the square and the log loss, not for {loss.name!r}."
+        )
+    return x, np.ascontiguousarray(f, dtype=np.float64), loss.kernel + 2 * (paradigm == "absolute")
+
+
+def worst_by_prior(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
     """The worst structure for each prior, with reports among ``x`` and forecasts ``f[i, j]`` at the reports x[i], x[j].
 
-    Priors are strictly between 0 and 1. The loss is square or log, the paradigm additive or absolute: for both the
-    payoff is bilinear in the report distributions.
+    Priors are strictly between 0 and 1. The game is a ``loss`` with a kernel and a ``paradigm``, additive or absolute:
+    for both the payoff is bilinear in the report distributions.
 
     >>> x = np.array([0.0, 0.5, 1.0])
     >>> mean = (x[:, None] + x) / 2
@@ -86,21 +89,21 @@ def worst_by_prior(
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
     parts = [order[k::count] for k in range(count)]
     values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
-    grid = x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss]
-    answers = mapped(_by_prior, [priors[part] for part in parts], grid, compiled=True)
+    answers = mapped(_by_prior, [priors[part] for part in parts], oracle_grid(x, f, **game), compiled=True)
     for part, (part_values, part_found) in zip(parts, answers, strict=True):
         values[part], found[part] = part_values, part_found
     return WorstStructures(x, priors, values, found)
 
 
-def worst_by_pair(
-    x: Floats, f: Floats, priors: Floats, *, loss: str = "square", paradigm: str = "additive"
-) -> WorstStructures:
+def worst_by_pair(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
-    grid = x, np.ascontiguousarray(f, dtype=np.float64), KINDS[paradigm, loss]
     none = (np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))
-    parts = [none, *mapped(_by_pair, priors.tolist(), grid, compiled=True)]
-    return WorstStructures(x, *(np.concatenate([part[k] for part in parts]) for k in range(3)))
+    parts = [none, *mapped(_by_pair, priors.tolist(), oracle_grid(x, f, **game), compiled=True)]
+    return _joined(x, parts)
+
+
+def _joined(x: Floats, parts: list[Any]) -> WorstStructures:
+    return WorstStructures(x, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def _by_prior(grid: Grid, priors: Floats) -> tuple[Floats, Integers]:
@@ -121,7 +124,7 @@ def _by_pair(grid: Grid, prior: float) -> tuple[Floats, Floats, Integers]:
 
 
 def worst_any_prior(
-    x: Floats, f: Floats, *, prior_range: tuple[float, float] = (0.0, 1.0), **game: str
+    x: Floats, f: Floats, *, prior_range: tuple[float, float] = (0.0, 1.0), **game: Any
 ) -> WorstStructures:
     """The same over all priors of a range: the best of a fine grid, then golden sections around its peaks.
 

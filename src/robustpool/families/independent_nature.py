@@ -87,7 +87,7 @@ class IndependentNature(Nature):
         family, (low, high) = self.family, self.family.prior_range
         x, f = family.report_grid, self.forecasts(table)
         half = 0.5 if family.mirrored else 1.0
-        game = {"loss": self.tables.loss.name, "paradigm": self.paradigm}
+        game = {"loss": self.tables.loss, "paradigm": self.paradigm}
         if family.priors is None:
             response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
             if high - low >= NARROW:
@@ -167,7 +167,9 @@ class IndependentNature(Nature):
 
 @dataclass(frozen=True, eq=False)
 class WrittenOutNature(FiniteNature):
-    """Conditionally independent agents whose structures are written out."""
+    """Conditionally independent agents whose structures are listed."""
+
+    family: ConditionallyIndependent = field(kw_only=True)
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """See IndependentNature."""
@@ -175,9 +177,8 @@ class WrittenOutNature(FiniteNature):
 
     def aggregator(self, table: Floats) -> GridAggregator:
         """See Nature."""
-        family: Any = self.family
         forecasts = self.tables.layout.spread(table)[:, 1]
-        return GridAggregator(forecasts.reshape((len(family.report_grid),) * family.agents))
+        return GridAggregator(forecasts.reshape((len(self.family.report_grid),) * self.family.agents))
 
 
 def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]) -> bool:
@@ -209,7 +210,7 @@ def written_out(
     pruned = not own and not (bound and family.agents != 2)
     enumerated = family.enumerate(pruned=pruned)
     game = finite_game(enumerated.flat, loss, paradigm, [*limits, *(_symmetries(family) if pruned else ())])
-    return WrittenOutNature(game, enumerated, family.symmetries if pruned else (), family)
+    return WrittenOutNature(game, enumerated, family.symmetries if pruned else (), family=family)
 
 
 def _symmetries(family: ConditionallyIndependent) -> list[Restriction]:

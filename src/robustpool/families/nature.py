@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from .. import checks, html
 from ..aggregators.table import TableAggregator
-from ..designs.records import IndependentMixture, ListedMixture
+from ..designs.records import ListedMixture
 from ..errors import UnsupportedError
 from ..game.convex_master import ConvexMaster
 from ..game.master_programme import Cuts, MasterProgramme
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..aggregators.restrictions import Restriction
+    from ..designs.records import IndependentMixture
     from ..game.feasible import FeasibleTables
     from ..game.master_programme import Proposal
     from ..game.response import Responder
     from ..losses.loss import Loss
     from ..typing import Floats, Integers
+    from .finite_game import FiniteNature
 
 
 NO_CONTINUUM = (
@@ -43,6 +45,11 @@ class Structures(Protocol):
 
     def name(self, number: int) -> str:
         """What to call a structure in a sentence."""
+
+    def record(
+        self, numbers: Integers, weights: Floats, exchanged: tuple[str, ...]
+    ) -> ListedMixture | IndependentMixture:
+        """Some structures and their weights, as a design file lists them."""
 
 
 class Family(Protocol):
@@ -58,7 +65,15 @@ class Family(Protocol):
         """The family in a few words, with nature of this kind."""
 
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str) -> Nature:
-        """Who plays against the aggregator; ``kind`` is grid or continuous."""
+        """The opponent of the aggregator; ``kind`` is grid or continuous."""
+
+
+@runtime_checkable
+class ListableFamily(Family, Protocol):
+    """A family whose structures can be listed, which Algorithm 1 needs."""
+
+    def written_out(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction]) -> FiniteNature:
+        """Nature with every structure of the family in a list."""
 
 
 class Answer(NamedTuple):
@@ -96,14 +111,8 @@ class Mixture:
     @property
     def record(self) -> ListedMixture | IndependentMixture:
         """The structures that have weight, as a design file lists them."""
-        used, structures = np.flatnonzero(self.weights), cast("Any", self.structures)
-        weight = self.weights[used]
-        if hasattr(structures, "parameters"):
-            prior, reports = structures.parameters(used)
-            return IndependentMixture(prior=prior, reports=reports, weight=weight, exchanged=self.symmetries)
-        named = getattr(structures, "names", True) is not None
-        name = tuple(structures.name(t) for t in used.tolist()) if named else None
-        return ListedMixture(structure=tuple(used.tolist()), name=name, weight=weight)
+        used = np.flatnonzero(self.weights)
+        return self.structures.record(used, self.weights[used], self.symmetries)
 
     def __repr__(self) -> str:
         """How many structures have weight, in a line."""
@@ -131,6 +140,11 @@ class LabelledStructures(NamedTuple):
         """What to call a structure in a sentence."""
         return "structure " + ", ".join(f"{entry:g}" for entry in self.labels[number])
 
+    def record(self, numbers: Integers, weights: Floats, exchanged: tuple[str, ...]) -> ListedMixture:  # noqa: ARG002
+        """See Structures."""
+        structure = tuple(numbers.tolist())
+        return ListedMixture(structure=structure, name=tuple(map(self.name, structure)), weight=weights)
+
 
 class Nature(ABC):
     """Whoever answers a table with the worst structures.
@@ -150,6 +164,9 @@ class Nature(ABC):
 
     few: int | None = None
     """How many answers become cuts in the first round, and twice as many in each one after it; None: all of them."""
+
+    final_search: bool = False
+    """Whether ``settled`` searches anew and may find a worse structure; half of the tolerance is then left for it."""
 
     report: str = "posterior"
     """What the agents say."""

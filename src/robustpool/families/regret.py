@@ -9,6 +9,7 @@ import numpy as np
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError, RobustpoolError
 from ..game.paradigms import NO_LOSS, payoff_terms
+from ..game.response import cost_by_cell
 from ..losses import get_loss
 from .finite import FiniteFamily
 from .finite_game import omniscient_losses
@@ -45,12 +46,11 @@ def regrets(
     aggregator: AnyAggregator, family: FiniteFamily, *, loss: str | Loss = "square", paradigm: str = "additive"
 ) -> Floats:
     """The regret on each structure of a family, shape (structures,); the worst case is their maximum."""
-    chosen = get_loss(loss)
+    loss = get_loss(loss)
     table = forecasts_of(aggregator, family.profiles, len(family.states))
-    at_points = chosen.table(table)[family.profile]
-    costs = np.where(family.mass > 0, family.mass * np.where(family.mass > 0, at_points, 0.0), 0.0).sum(axis=1)
+    costs = cost_by_cell(family.mass, loss.table(table)[family.profile])
     losses = np.add.reduceat(costs, family.start[:-1])
-    scale, offset, pinning = payoff_terms(paradigm, omniscient_losses(family, chosen))
+    scale, offset, pinning = payoff_terms(paradigm, omniscient_losses(family, loss))
     payoffs = np.where(scale > 0, scale * losses, 0.0) - offset
     return np.where(pinning & (losses > NO_LOSS), np.inf, payoffs)
 
@@ -60,7 +60,7 @@ def forecasts_of(aggregator: AnyAggregator, profiles: Floats, states: int) -> Fl
     function = as_aggregator(aggregator)
     name = getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
     try:
-        said = np.asarray(function(profiles), dtype=np.float64)
+        forecasts = np.asarray(function(profiles), dtype=np.float64)
     except RobustpoolError:
         raise
     except Exception as error:
@@ -68,21 +68,21 @@ def forecasts_of(aggregator: AnyAggregator, profiles: Floats, states: int) -> Fl
             f"aggregator {name!r} failed on {len(profiles)} profiles: {type(error).__name__}: {error}."
         ) from error
     shape = (len(profiles),) if states == 2 else (len(profiles), states)
-    if said.shape != shape:
-        raise InputError(f"aggregator {name!r} must return the shape {shape}; it returned {said.shape}.")
-    bad = ~((said >= 0) & (said <= 1))
+    if forecasts.shape != shape:
+        raise InputError(f"aggregator {name!r} must return the shape {shape}; it returned {forecasts.shape}.")
+    bad = ~((forecasts >= 0) & (forecasts <= 1))
     if bad.any():
         at = int(np.argwhere(bad)[0][0])
         raise InputError(
-            f"forecast must lie in [0, 1]; aggregator {name!r} says {said[at]} at reports {profiles[at].tolist()} "
+            f"forecast must lie in [0, 1]; aggregator {name!r} says {forecasts[at]} at reports {profiles[at].tolist()} "
             f"({bad.any(axis=tuple(range(1, bad.ndim))).sum()} of {len(profiles)} profiles)."
         )
     if states == 2:
-        return np.stack((1.0 - said, said), axis=1)
-    off = np.abs(said.sum(axis=1) - 1.0) > 1e-9
+        return np.stack((1.0 - forecasts, forecasts), axis=1)
+    off = np.abs(forecasts.sum(axis=1) - 1.0) > 1e-9
     if off.any():
         at = int(np.flatnonzero(off)[0])
         raise InputError(
-            f"a forecast must sum to 1; aggregator {name!r} says {said[at]} ({off.sum()} of {len(said)} profiles)."
+            f"a forecast must sum to 1; aggregator {name!r} says {forecasts[at]} ({off.sum()} of {len(forecasts)} profiles)."
         )
-    return said
+    return forecasts

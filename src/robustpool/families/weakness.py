@@ -14,20 +14,24 @@ import numpy as np
 from .. import checks
 from ..errors import InputError
 from ..execution import mapped
-from .grid_oracle import KINDS, PARTS, Grid
+from .grid_oracle import PARTS, Grid, oracle_grid
 from .worst_case import tabulated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..designs.any_aggregator import AnyAggregator
+    from ..losses.loss import Loss
     from ..typing import Floats
 
 
-def weakness(aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *, loss: str = "square") -> Floats:
+def weakness(
+    aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *, loss: str | Loss = "square"
+) -> Floats:
     """R(x_1, x_2) on a grid of reports, shape (len(reports), len(reports)).
 
-    The reports rise from 0 or more to 1 or less; the priors lie strictly between 0 and 1.
+    The reports increase from 0 or more to 1 or less; the priors lie strictly between 0 and 1. The loss is square or log,
+    or another one with a kernel.
 
     >>> x = np.linspace(0, 1, 5)
     >>> weakness("mean", x, np.arange(1, 8) / 8).round(4)[0]   # weak where one agent is certain
@@ -39,11 +43,9 @@ def weakness(aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *
         raise InputError("reports must be a list of two or more numbers that rise.")
     if mu.ndim != 1 or len(mu) == 0 or not ((mu > 0) & (mu < 1)).all():
         raise InputError("priors must be a list of one or more numbers strictly between 0 and 1.")
-    kind = KINDS["additive", checks.choice("loss", loss, ("square", "log"))]
-    table = np.ascontiguousarray(tabulated(aggregator, x))
-
+    grid = oracle_grid(x, tabulated(aggregator, x), loss=loss)
     parts = [mu[k::PARTS] for k in range(PARTS)]
-    worst = np.max(list(mapped(_worst_by_reports, parts, (x, table, kind), compiled=True)), axis=0)
+    worst = np.max(list(mapped(_worst_by_reports, parts, grid, compiled=True)), axis=0)
     impossible = np.outer(x == 0, x == 1)
     return np.where(impossible | impossible.T, 0.0, worst)
 

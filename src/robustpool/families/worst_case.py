@@ -1,6 +1,6 @@
 """The structure that hurts an aggregator most, by search: what it returns is found, never proved.
 
-Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``nature``), then
+Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``grid_oracle``), then
 many local searches from its best structures, over continuous reports and priors. More agents: local searches from
 structures drawn at random and from those in which all agents are alike. A local search moves all its starts at once, so
 the aggregator is called with large arrays. A table has kinks at its knots, where the worst reports like to stay while the
@@ -77,24 +77,24 @@ def worst_case(
     >>> round(found.regret, 6), round(found.structure.prior, 6)
     (0.0625, 0.5)
     """
-    chosen = get_loss(loss)
+    loss = get_loss(loss)
     aggregator = as_aggregator(aggregator)  # once, not at every call
     if isinstance(family, FiniteFamily):
-        values = regrets(aggregator, family, loss=chosen)
+        values = regrets(aggregator, family, loss=loss)
         return WorstCase(float(values.max()), int(values.argmax()), exhaustive=True)
-    if not chosen.proper:
-        raise UnsupportedError(f"the worst case is searched under proper losses, not under {chosen.name!r}.")
+    if not loss.proper:
+        raise UnsupportedError(f"the worst case is searched under proper losses, not under {loss.name!r}.")
     family = ConditionallyIndependent(2, None, None) if family is None else family
-    oracle = family.agents == 2 and chosen.kernel is not None  # else searches from random starts
+    oracle = family.agents == 2 and loss.kernel is not None  # else searches from random starts
     if family.reports is not None and oracle:
-        response = _on_grid(aggregator, family, chosen)
+        response = _on_grid(aggregator, family, loss)
         return WorstCase(response.value, response.structure(), exhaustive=family.priors is not None)
     default = ConditionallyIndependent(family.agents)
     if (family.reports, family.priors) not in ((None, None), (default.reports, default.priors)):
         raise UnsupportedError(
             "the worst case on a grid is searched for two agents; leave reports and priors open for more."
         )
-    search, generator = Search(aggregator, chosen, family.prior_range), np.random.default_rng(rng)
+    search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
     return search.best_of(search.climb(search.clipped(starts), generator))
 
@@ -112,9 +112,9 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
     x = family.report_grid
     f = tabulated(aggregator, x)
     if family.priors is None:
-        return worst_any_prior(x, f, loss=loss.name, prior_range=family.prior_range)
+        return worst_any_prior(x, f, loss=loss, prior_range=family.prior_range)
     inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
-    return worst_by_prior(x, f, inner, loss=loss.name)
+    return worst_by_prior(x, f, inner, loss=loss)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Search:
             near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
             x = np.unique(np.concatenate((_knots(self.aggregator), np.clip(near.ravel(), 0, 1))))
             priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), *_inside(self.prior_range)))
-            response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss.name)
+            response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
             if response.value > best.regret:
                 structure = response.structure()
                 best, prior, reports = WorstCase(response.value, structure), structure.prior, structure.reports
@@ -164,7 +164,7 @@ class Search:
         low, high = _inside(self.prior_range)
         priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
         priors = priors[(priors >= low) & (priors <= high)]
-        response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss.name)
+        response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
         return starts_from(response, STARTS, every=3)
 
     def climb(self, points: Floats, rng: np.random.Generator, steps: int = STEPS) -> Floats:

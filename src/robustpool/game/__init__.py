@@ -1,1 +1,1 @@
-"""The zero-sum game: losses, paradigms, payoffs, and both players' best responses."""
+"""The aggregator's side of the game: payoffs, the tables that it may say, its best response and the master programmes."""

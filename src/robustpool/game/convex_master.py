@@ -8,8 +8,9 @@ import numpy as np
 
 from ..conic import solve_convex
 from ..errors import SolverError
-from ..losses.convex import forecast_table, forecast_variable
-from .master_programme import Cuts, Proposal
+from ..losses.convex import forecast_table
+from .convex_programme import convex_tables
+from .master_programme import Cuts, Proposal, failed
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -28,17 +29,9 @@ class ConvexMaster:
         from scipy import sparse
 
         tables, states = self.tables, self.tables.states
-        forecast, rules = forecast_variable(tables.cells, states)
+        forecast, rules, _ = convex_tables(tables)
         lifted, worst = cp.Variable((tables.cells, states)), cp.Variable()
         rules += [lifted[:, k] >= tables.loss.expression(forecast, k) for k in range(states)]
-        if tables.pinned.any():
-            pins = tables.pins[:, 1] if states == 2 else tables.pins
-            rules.append(forecast[tables.pinned] == pins[tables.pinned])
-        bonds = tables.layout.differences
-        if len(bonds):
-            slack = bonds.slack if states == 2 else np.repeat(bonds.slack[:, None], states, axis=1)
-            rules.append(bonds.matrix(tables.cells) @ forecast <= slack)
-        rules += tables.layout.user_constraints(forecast)
         row = np.repeat(np.arange(len(cuts)), cuts.cell.shape[1])
         mass = (cuts.scale[:, None, None] * cuts.mass).reshape(-1, states)
         shape = (len(cuts), tables.cells)
@@ -51,7 +44,7 @@ class ConvexMaster:
         try:
             solve_convex(cp.Problem(cp.Minimize(worst + near), [*rules, held]), "the master programme")
         except SolverError:
-            return Proposal(centre, np.full(len(cuts), 1 / len(cuts)), stumbled=True)
+            return failed(centre, len(cuts))
         weights = np.maximum(np.asarray(held.dual_value, dtype=np.float64).reshape(-1), 0.0)
         total = weights.sum()
         weights = weights / total if total > 0 else np.full(len(cuts), 1 / len(cuts))

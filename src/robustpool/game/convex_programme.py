@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import extra
-from ..conic import solve_convex
+from ..conic import cone_form, solve_convex
 from ..errors import UnsupportedError
 from ..losses.convex import forecast_table, forecast_variable
 from .response import WEAK_DUALITY, Response, cost, dual_bound
@@ -27,26 +27,16 @@ class ConvexProgramme:
         import cvxpy as cp
 
         self.tables = tables
-        layout, bonds = tables.layout, tables.layout.differences
         if tables.pinned.any() and not tables.loss.proper:
             raise UnsupportedError(
                 "the ratio of a custom loss needs a positive omniscient loss in every structure; some have none."
             )
-        self.forecast, rules = forecast_variable(layout.cells, tables.states)
-        self.masses = cp.Parameter((layout.cells, tables.states), nonneg=True)
+        self.forecast, rules, self.bonds = convex_tables(tables)
+        self.masses = cp.Parameter((tables.cells, tables.states), nonneg=True)
         terms = [
             cp.multiply(self.masses[:, state], tables.loss.expression(self.forecast, state))
             for state in range(tables.states)
         ]
-        shown = tables.pins[:, 1] if tables.states == 2 else tables.pins
-        if tables.pinned.any():
-            rules.append(self.forecast[tables.pinned] == shown[tables.pinned])
-        self.bonds = None
-        if len(bonds):
-            slack = bonds.slack if tables.states == 2 else np.repeat(bonds.slack[:, None], tables.states, axis=1)
-            self.bonds = bonds.matrix(layout.cells) @ self.forecast <= slack
-            rules.append(self.bonds)
-        rules.extend(layout.user_constraints(self.forecast))
         self.problem = cp.Problem(cp.Minimize(cp.sum(cp.hstack(terms))), rules)
 
     @property
@@ -57,11 +47,8 @@ class ConvexProgramme:
     @property
     def arithmetic(self) -> str:
         """See Responder."""
-        return (
-            WEAK_DUALITY
-            if self.exact
-            else "float64, the convex solver's value less 1e-8; omniscient losses to its accuracy"
-        )
+        solver = "float64, the convex solver's value less 1e-8; omniscient losses to its accuracy"
+        return WEAK_DUALITY if self.exact else solver
 
     def __call__(self, masses: Floats) -> Response:
         """See Responder."""
@@ -69,30 +56,37 @@ class ConvexProgramme:
         size = float(masses.sum(axis=1).max()) or 1.0
         self.masses.value = masses / size
         solve_convex(self.problem, "the best response")
-        table = forecast_table(np.asarray(self.forecast.value))
-        table = tables.feasible(table)
+        table = tables.feasible(forecast_table(np.asarray(self.forecast.value)))
         value = cost(masses, tables.loss.table(table))
         if self.exact:
-            dual = (
-                np.zeros((1 if tables.states == 2 else tables.states, 0))
-                if self.bonds is None
-                else self.bonds.dual_value
-            )
-            multipliers = size * np.maximum(np.atleast_2d(np.asarray(dual).T), 0.0)
+            none = np.zeros((0, 1 if tables.states == 2 else tables.states))
+            dual = np.asarray(none if self.bonds is None else self.bonds.dual_value)
+            multipliers = size * np.maximum(np.atleast_2d(dual.T), 0.0)
             least = dual_bound(tables, masses, multipliers)
         else:
-            found = size * float(self.problem.value)
-            least = min(found, value) - 1e-8 * max(1.0, abs(found))
+            optimum = size * float(self.problem.value)
+            least = min(optimum, value) - 1e-8 * max(1.0, abs(optimum))
         return Response(table, value, least)
 
 
+def convex_tables(tables: FeasibleTables) -> tuple[Any, list[Any], Any]:
+    """A cvxpy variable for the forecasts, what makes it one of the tables, and of this the difference constraints, or None."""
+    forecast, rules = forecast_variable(tables.cells, tables.states)
+    if tables.pinned.any():
+        pins = tables.pins[:, 1] if tables.states == 2 else tables.pins
+        rules.append(forecast[tables.pinned] == pins[tables.pinned])
+    bonds, differences = None, tables.layout.differences
+    if len(differences):
+        slack = differences.slack
+        slack = slack if tables.states == 2 else np.repeat(slack[:, None], tables.states, axis=1)
+        bonds = differences.matrix(tables.cells) @ forecast <= slack
+        rules.append(bonds)
+    return forecast, [*rules, *tables.layout.user_constraints(forecast)], bonds
+
+
 def user_cones(tables: FeasibleTables) -> list[Any]:
-    """The tables that a user's constraints allow, A f + s = b with s in some cones: the same lists for the same constraints."""
+    """The tables that a user's constraints allow, in cones: the same lists for the same constraints."""
     import cvxpy as cp
 
     forecast, rules = forecast_variable(tables.cells, tables.states)
-    problem = cp.Problem(cp.Minimize(0), [*rules, *tables.layout.user_constraints(forecast)])
-    data, _, _ = problem.get_problem_data(cp.CLARABEL)
-    matrix = data["A"].tocoo()
-    entries = sorted(zip(matrix.row.tolist(), matrix.col.tolist(), matrix.data.tolist(), strict=True))
-    return [entries, data["b"].tolist(), str(data["dims"])]
+    return cone_form(cp.Problem(cp.Minimize(0), [*rules, *tables.layout.user_constraints(forecast)]))

@@ -134,17 +134,17 @@ class Polyhedron:
         if self.bonds <= MANY * points:
             return solve(self), everything
         ends = np.sort(matrix.indices.reshape(-1, 2), axis=1).T
-        chosen = matrix @ self.flat(near) >= side - NEARLY
+        active = matrix @ self.flat(near) >= side - NEARLY
         for _ in range(LAZY_ROUNDS):
-            bonds = np.flatnonzero(chosen)
+            bonds = np.flatnonzero(active)
             solution = solve(self._part(bonds))
-            excess = np.where(chosen, 0.0, matrix @ solution.x[:points] - side)
+            excess = np.where(active, 0.0, matrix @ solution.x[:points] - side)
             violated = np.flatnonzero(excess > VIOLATED)
             if len(violated) == 0 or not solution.accepted:
                 return solution, bonds
             violated = violated[np.argsort(-excess[violated], kind="stable")]
             for end in ends:
-                chosen[violated[np.unique(end[violated], return_index=True)[1]]] = True
+                active[violated[np.unique(end[violated], return_index=True)[1]]] = True
         return solve(self), everything
 
     def _part(self, bonds: Integers) -> Polyhedron:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..conic import diagonal, solve_cones, stacked
-from .master_programme import Proposal
+from .master_programme import Proposal, failed
 
 if TYPE_CHECKING:
     from ..conic import ConeSolution
@@ -70,7 +70,7 @@ class InterpolatedMaster:
             tolerance=1e-9,
         )
         if not solution.accepted:
-            return Proposal(centre, np.full(count, 1 / count), stumbled=True)
+            return failed(centre, count)
         mixture = weights(solution)
         table = self.tables.feasible(polyhedron.table(solution.x[:cells]))
         return Proposal(table, mixture / mixture.sum(), solution.stumbled)

@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..conic import diagonal, solve_cones, stacked
-from .response import dual_bound
+from .response import dual_bound, masses_by_cell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..conic import ConeSolution
-    from ..losses.loss import Lift
     from ..typing import Floats, Integers
     from .feasible import FeasibleTables, Polyhedron
 
@@ -42,19 +41,10 @@ class Cuts:
         """The number of cuts."""
         return len(self.scale)
 
-    def payoffs(self, losses: Floats) -> Floats:
-        """The payoff of each cut under the losses (cells, states) of a table; an impossible state costs nothing."""
-        costs = np.where(self.mass > 0, self.mass * np.where(self.mass > 0, losses[self.cell], 0.0), 0.0)
-        return self.scale * costs.sum(axis=(1, 2)) - self.offset
-
     def masses(self, weights: Floats, cells: int) -> Floats:
         """M(x, omega) of a mixture of the cuts, shape (cells, states)."""
         shares = (weights * self.scale)[:, None, None] * self.mass
-        flat = self.cell.ravel()
-        columns = [
-            np.bincount(flat, weights=shares[:, :, k].ravel(), minlength=cells) for k in range(self.mass.shape[2])
-        ]
-        return np.stack(columns, axis=1)
+        return masses_by_cell(self.cell.ravel(), shares.reshape(-1, self.mass.shape[2]), cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +66,19 @@ class Proposal:
     least: float = -math.inf  # a lower bound on what any table pays against the mixture, if that was cheap to find
 
 
+def failed(centre: Floats, cuts: int) -> Proposal:
+    """What is proposed where the cone solver fails."""
+    return Proposal(centre, np.full(cuts, 1 / cuts), stumbled=True)
+
+
 class MasterProgramme:
     """The master for one set of tables, under a loss that can be lifted into cones."""
 
     def __init__(self, tables: FeasibleTables) -> None:
         self.tables = tables
+        self.lift: Any = tables.loss.lift(tables.cells, tables.states)  # the loss in cones
         self.part = lru_cache(maxsize=1)(self._part)  # a round asks twice about the same cuts
         self.rows = lru_cache(maxsize=1)(self._rows)
-
-    @cached_property
-    def lift(self) -> Lift:
-        """The loss in cones."""
-        lift = self.tables.loss.lift(self.tables.cells, self.tables.states)
-        assert lift is not None
-        return lift
 
     def __call__(self, cuts: Cuts, centre: Floats, rho: float, aim: Aim | None = None) -> Proposal:
         """The master's table and mixture; the centre itself if the cone solver fails.
@@ -133,7 +122,7 @@ class MasterProgramme:
 
         solution, bonds = polyhedron.lazily(under, centre)
         if not solution.accepted:
-            return Proposal(centre, np.full(len(cuts), 1 / len(cuts)), stumbled=True)
+            return failed(centre, len(cuts))
         table = self.tables.feasible(polyhedron.table(solution.x[:points]))
         total = max(weights(solution).sum(), 1e-300)
         mixture, least = weights(solution) / total, -math.inf

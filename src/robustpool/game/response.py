@@ -11,13 +11,15 @@ so nothing rests on a solver's word.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..numerics import safe_divide
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..typing import Floats
     from .feasible import FeasibleTables
 
@@ -40,21 +42,17 @@ class Responder(Protocol):
     @property
     def tables(self) -> FeasibleTables:
         """What the aggregator may say."""
-        ...
 
     @property
     def arithmetic(self) -> str:
         """What the lower bound rests on, in words."""
-        ...
 
     @property
     def cheap(self) -> bool:
         """Whether a response costs less than a pass over the structures."""
-        ...
 
     def __call__(self, masses: Floats) -> Response:
         """The best response to the mass table of a mixture."""
-        ...
 
 
 def cost(masses: Floats, losses: Floats) -> float:
@@ -65,6 +63,12 @@ def cost(masses: Floats, losses: Floats) -> float:
 def cost_by_cell(masses: Floats, losses: Floats) -> Floats:
     """The same for each cell."""
     return np.where(masses > 0, masses * np.where(masses > 0, losses, 0.0), 0.0).sum(axis=1)
+
+
+def masses_by_cell(cell: NDArray[Any], masses: Floats, cells: int) -> Floats:
+    """Masses (points, states) of support points in these cells, added up: (cells, states)."""
+    columns = [np.bincount(cell, weights=column, minlength=cells) for column in masses.T]
+    return np.stack(columns, axis=1)
 
 
 def dual_bound(tables: FeasibleTables, masses: Floats, multipliers: Floats) -> float:

@@ -57,7 +57,7 @@ class Loss(ABC):
     """Whether ``tilted_minimum`` has a closed form, so that bounds under constraints rest on no solver."""
 
     kernel: ClassVar[int | None] = None
-    """The number that compiled code switches on; None: structures are written out instead."""
+    """Its case in ``families.envelopes.penalty``, which compiled code switches on; None: structures are listed instead."""
 
     @abstractmethod
     def table(self, forecasts: Floats) -> Floats:

@@ -45,7 +45,7 @@ def load_checkpoint(path: FilePath, kind: type[S], problem: str) -> tuple[S, lis
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
             saved = {key: data[key] for key in data.files}
-        found = str(saved["format"]), str(saved["problem"])
+        saved_for = str(saved["format"]), str(saved["problem"])
         trace = [TracePoint(int(row[0]), *(float(value) for value in row[1:])) for row in saved["trace"]]
         values = {f.name: saved[f.name] for f in fields(kind)}
         state = kind(**{key: value if value.ndim else value.item() for key, value in values.items()})
@@ -53,7 +53,7 @@ def load_checkpoint(path: FilePath, kind: type[S], problem: str) -> tuple[S, lis
         raise InputError(f"there is nothing to resume; {name!r} does not exist.") from None
     except Exception as error:  # noqa: BLE001 - whatever NumPy makes of a damaged file
         raise InputError(f"{name!r} is not a checkpoint, or a damaged one ({type(error).__name__}).") from None
-    if found != (FORMAT, problem):
+    if saved_for != (FORMAT, problem):
         raise InputError(f"{name!r} belongs to another family, version or settings, so it cannot be resumed.")
     return state, trace
 

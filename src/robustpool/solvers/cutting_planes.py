@@ -13,7 +13,7 @@ the centre and loosens the term; another tightens it. Cuts that have not held an
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,24 +38,26 @@ TYPICAL = 0.025
 """The payoffs that these were tuned for."""
 IDLE = 8
 """Rounds after which a cut without weight is dropped."""
+COARSE_GAP, COARSE_ROUNDS = 1e-5, 20
+"""When the coarser game that a fine one starts from is solved well enough."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BundleState:
     """All there is to know after a round; never changed."""
 
-    round: int
     table: Floats  # to be answered next
     centre: Floats  # the best table, with the upper bound ``upper``
-    upper: float
-    lower: float
-    lower_label: Floats  # the structures of the mixture that gives ``lower``
-    lower_weights: Floats
-    rho: float
-    predicted: float  # what the master hoped the next table's upper bound to be
     label: Floats  # the structures of the bundle
     idle: Integers  # for how many rounds each had no weight
-    stumbles: int  # how often the cone solver failed at first
+    lower_label: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # of the mixture that gives ``lower``
+    lower_weights: Floats = field(default_factory=lambda: np.zeros(0))
+    round: int = 0
+    upper: float = math.inf
+    lower: float = -math.inf
+    rho: float = FIRST_RHO
+    predicted: float = -math.inf  # what the master hoped the next table's upper bound to be
+    stumbles: int = 0  # how often the cone solver failed at first
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,17 @@ class CuttingPlanes(Solver):
         nature = super().nature(family, loss, paradigm, restrictions, kind)
         if self.canonical is not None:
             if kind != "grid":
-                raise InputError("canonical goes with cutting planes and nature on the grid.")
+                raise InputError("canonical requires cutting planes and nature on the grid.")
             nature.check_canonical(self.canonical)
         return nature
 
     def iterate(self, nature: Nature, state: BundleState | None = None) -> Iterator[BundleState]:
         """Round after round, without end; from ``state`` on if it is given."""
         master = nature.master()
-        state = _start(nature) if state is None else state
+        if state is None:
+            table, label = nature.first_table(), nature.first_labels()
+            idle = np.zeros(len(label), dtype=np.int64)
+            state = BundleState(table=table, centre=table, label=label, idle=idle)
         while True:
             state = self.step(nature, master, state)
             yield state
@@ -153,19 +158,13 @@ class CuttingPlanes(Solver):
         )
 
 
-def _start(nature: Nature) -> BundleState:
-    table, label = nature.first_table(), nature.first_labels()
-    return BundleState(
-        round=0,
-        table=table,
-        centre=table,
-        upper=math.inf,
-        lower=-math.inf,
-        lower_label=np.zeros((0, 0)),
-        lower_weights=np.zeros(0),
-        rho=FIRST_RHO,
-        predicted=-math.inf,
-        label=label,
-        idle=np.zeros(len(label), dtype=np.int64),
-        stumbles=0,
-    )
+def with_head_start(nature: Nature) -> Nature:
+    """Nature with the table and the structures of a coarser game to start from, if there is one; that is solved roughly."""
+    coarse = nature.coarser()
+    if coarse is None:
+        return nature
+    coarse = with_head_start(coarse)
+    for state in CuttingPlanes(2 * COARSE_GAP).iterate(coarse):
+        if state.upper - state.lower <= COARSE_GAP or state.round >= COARSE_ROUNDS:
+            break
+    return nature.started(coarse.aggregator(state.centre), state.label)

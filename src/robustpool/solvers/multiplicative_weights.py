@@ -1,7 +1,7 @@
 """Algorithm 1: multiplicative weights for nature against the aggregator's best response [Guo2024, Section 4].
 
 Each round t: the aggregator answers the mixture w with the best response f; every structure earns the payoff u of f;
-w is multiplied by exp(rate * u). The averages of f and of w over the rounds approach an equilibrium. Mended against
+w is multiplied by exp(rate * u). The averages of f and of w over the rounds approach an equilibrium. Corrections to
 the paper's text (docs/theory/slips): nature *maximises*, so the exponent is positive, and 1/(1 + sqrt(2 ln n/T)) is
 Freund and Schapire's factor beta, not a rate.
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import UnsupportedError
-from ..families.nature import NO_CONTINUUM
+from ..families.nature import NO_CONTINUUM, ListableFamily
 from .solver import Outcome, Solver
 
 if TYPE_CHECKING:
@@ -46,23 +46,23 @@ LIGHT = 1e-6
 """Structures with less than this share of the largest weight are left out of the mixture that is returned."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class State:
     """All there is to know after a round; never changed, so an interrupted run is whole and a saved one goes on."""
 
-    round: int
+    round: int = 0
     log_weights: Floats  # (structures,) nature's next mixture, its largest entry 0
     masses: Floats  # (cells, states) its mass table
     offset: float  # its expected offset
     weight_sum: Floats  # sums over the rounds played
     mass_sum: Floats
-    offset_sum: float
+    offset_sum: float = 0.0
     table_sum: Floats
     rate: float
-    expected: float  # the lower bound of the last round's mixture
-    lower: float
+    expected: float = -math.inf  # the lower bound of the last round's mixture
+    lower: float = -math.inf
     saved_weights: Floats  # the mixture that gives ``lower``; empty if it is the average of all rounds
-    upper: float
+    upper: float = math.inf
     upper_table: Floats  # the table that gives ``upper``
 
     @cached_property
@@ -100,13 +100,11 @@ class MultiplicativeWeights(Solver):
         """See Solver: every structure is in a list."""
         if kind != "grid":
             raise UnsupportedError(NO_CONTINUUM)
-        write_out = getattr(family, "written_out", None)
-        if write_out is None:
+        if not isinstance(family, ListableFamily):
             raise UnsupportedError(
-                f"Algorithm 1 needs structures that can be written out; those of {family.words()} cannot."
+                f"Algorithm 1 needs structures that can be listed; those of {family.words()} cannot."
             )
-        nature: FiniteNature = write_out(loss, paradigm, restrictions)
-        return nature
+        return family.written_out(loss, paradigm, restrictions)
 
     def last_round(self, nature: FiniteNature) -> int:
         """See Solver."""
@@ -118,15 +116,16 @@ class MultiplicativeWeights(Solver):
         needed = 25 * math.log(len(game.family)) * (self.payoff_bound(game) / self.epsilon) ** 2
         if needed > 1e12:
             raise UnsupportedError(
-                f"the theorem asks for {needed:.1g} rounds at epsilon = {self.epsilon:g}; raise epsilon."
+                f"the theorem requires {needed:.1g} rounds at epsilon = {self.epsilon:g}; increase epsilon."
             )
         return max(1, math.ceil(needed))
 
     def payoff_bound(self, game: FiniteGame) -> float:
         """B: no payoff exceeds it."""
-        bound = game.loss.bound(game.states)
+        loss = game.tables.loss
+        bound = loss.bound(game.tables.states)
         if not math.isfinite(bound):
-            raise UnsupportedError(f"the theory mode needs a bounded loss; the {game.loss.name} loss is not.")
+            raise UnsupportedError(f"the theory mode needs a bounded loss; the {loss.name} loss is not.")
         return float(np.max(game.scale * bound - game.offset))
 
     def start(self, game: FiniteGame) -> State:
@@ -140,20 +139,15 @@ class MultiplicativeWeights(Solver):
             bound = self.payoff_bound(game) or 1.0  # 0: every payoff is 0, and any rate will do
             rate = math.log(1 + math.sqrt(2 * math.log(count) / self.theory_rounds(game))) / bound
         return State(
-            round=0,
             log_weights=np.zeros(count),
             masses=masses,
             offset=float(weights @ game.offset),
             weight_sum=np.zeros(count),
             mass_sum=np.zeros_like(masses),
-            offset_sum=0.0,
             table_sum=np.zeros_like(masses),
             rate=rate,
-            expected=-math.inf,
-            lower=-math.inf,
             saved_weights=weights,
-            upper=math.inf,
-            upper_table=np.full_like(masses, 1 / game.states),
+            upper_table=np.full_like(masses, 1 / game.tables.states),
         )
 
     def iterate(self, nature: FiniteNature, state: State | None = None) -> Iterator[State]:
@@ -196,19 +190,17 @@ class MultiplicativeWeights(Solver):
         mean = table_sum / number
         expected = response.cost - state.offset
         step = rate if self.epsilon is not None else rate / max(abs(expected), 1e-12)
-        play = _play(game, response.table, mean, state.log_weights, step, expected)
+        largest, largest_mean, mixture = _play(game, response.table, mean, state.log_weights, step, expected)
         lower, saved = max(bounds, key=lambda pair: pair[0])
         if state.lower >= lower:
             lower, saved = state.lower, state.lower_weights
         upper, upper_table = min(
-            [(state.upper, state.upper_table), (play.largest, response.table), (play.largest_mean, mean)],
+            [(state.upper, state.upper_table), (largest, response.table), (largest_mean, mean)],
             key=lambda pair: pair[0],
         )
         return State(
+            **mixture,
             round=number,
-            log_weights=play.log_weights,
-            masses=play.masses,
-            offset=play.offset,
             weight_sum=weight_sum,
             mass_sum=mass_sum,
             offset_sum=offset_sum,
@@ -222,30 +214,21 @@ class MultiplicativeWeights(Solver):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Play:
-    """What a pass over the structures gives."""
-
-    largest: float
-    largest_mean: float
-    log_weights: Floats
-    masses: Floats
-    offset: float
-
-
-def _play(game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float) -> _Play:
-    """Payoffs of both tables, nature's next mixture and its mass table, in one pass over the support points."""
-    given = game.loss.table(table), game.loss.table(mean), log_weights, rate, expected
+def _play(
+    game: FiniteGame, table: Floats, mean: Floats, log_weights: Floats, rate: float, expected: float
+) -> tuple[float, float, dict[str, Any]]:
+    """The largest payoffs of both tables, and of the next state nature's mixture and its mass table, in one pass."""
+    loss = game.tables.loss
+    given = loss.table(table), loss.table(mean), log_weights, rate, expected
     new_log_weights, masses, summary = zip(*game.over_chunks(_play_chunk, given), strict=True)
     sums = np.stack(summary)
     total = float(sums[:, 2].sum())
-    return _Play(
-        largest=float(sums[:, 0].max()),
-        largest_mean=float(sums[:, 1].max()),
-        log_weights=np.concatenate(new_log_weights) - sums[:, 4].max(),
-        masses=np.asarray(sum(masses)) / total,
-        offset=float(sums[:, 3].sum()) / total,
-    )
+    mixture = {
+        "log_weights": np.concatenate(new_log_weights) - sums[:, 4].max(),
+        "masses": np.asarray(sum(masses)) / total,
+        "offset": float(sums[:, 3].sum()) / total,
+    }
+    return float(sums[:, 0].max()), float(sums[:, 1].max()), mixture
 
 
 def _play_chunk(common: tuple[FiniteGame, Any], chunk: tuple[int, int]) -> tuple[Floats, Floats, Floats]:

@@ -15,7 +15,7 @@ from ..errors import UnsupportedError
 from ..files import check_writable
 from ..game.convex_programme import user_cones
 from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
-from .multigrid import with_head_start
+from .cutting_planes import with_head_start
 from .solution import Solution, Stopped
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Run:
         if state.round >= 3 and not math.isfinite(state.upper):
             raise UnsupportedError(
                 f"no aggregator has a finite {self.paradigm} payoff under the {self.settings.loss} loss: the "
-                "restrictions, or structures without omniscient loss, force forecasts that other structures punish without bound."
+                "restrictions, or structures without omniscient loss, force forecasts with unbounded loss elsewhere."
             )
 
     def _reason(self, state: State) -> Stopped | None:
@@ -132,7 +132,7 @@ class Run:
     @property
     def _share(self) -> float:
         """How much of the tolerance is the solver's; half is left for a canonical table, or for what a last search finds."""
-        return 0.5 if self.solver.canonical or self.kind == "continuous" else 1.0
+        return 0.5 if self.solver.canonical or self.nature.final_search else 1.0
 
     def _record(self, state: State, seconds: float) -> None:
         """Add a round to the trace; the latest round is always its last entry."""
@@ -158,9 +158,9 @@ class Run:
         table, tolerance = outcome.table, self.solver.tolerance if self.solver.epsilon is None else 0.0
         if self.solver.canonical and stopped is Stopped.GAP:
             slack = tolerance / 2  # the other half was for the solver
-            chosen = self.nature.canonical(outcome.labels, state.upper, slack, self.solver.canonical)
-            self.settings = replace(self.settings, canonical_applied=chosen is not None)
-            table = table if chosen is None else chosen
+            canonical = self.nature.canonical(outcome.labels, state.upper, slack, self.solver.canonical)
+            self.settings = replace(self.settings, canonical_applied=canonical is not None)
+            table = table if canonical is None else canonical
         table, upper = self.nature.settled(table, outcome.labels, 0.1 * tolerance)
         if stopped is Stopped.GAP and upper - outcome.lower > tolerance * (1 + 1e-9) + 1e-12:
             stopped = Stopped.SEARCH  # nature on the continuum is a search, and the last one may find more

@@ -26,10 +26,10 @@ class Stopped(Enum):
     """How a run ended; the value is the sentence for the user."""
 
     GAP = "the gap reached the tolerance"
-    ROUNDS = "the round limit was reached; raise the rounds or the tolerance"
-    SEARCH = "the gap seemed to reach the tolerance, but a last search found a worse structure; lower the tolerance"
-    THEORY = "the rounds that the theorem asks for were played"
-    INTERRUPTED = "it was interrupted; what was reached is kept"
+    ROUNDS = "the round limit was reached; increase the rounds or the tolerance"
+    SEARCH = "the gap seemed to reach the tolerance, but the final search found a worse structure; lower the tolerance"
+    THEORY = "all rounds that the theorem requires were run"
+    INTERRUPTED = "the run was interrupted; the best result so far is kept"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap reached the tolerance, or all rounds that the theorem asks for were played."""
+        """Whether the gap reached the tolerance, or all rounds that the theorem requires were run."""
         return self.stopped in (Stopped.GAP, Stopped.THEORY)
 
     @property
@@ -102,7 +102,7 @@ class Solution:
             ("upper bound", f"{outward(self.upper, rounding, 9)}, {upper_is}, not proved"),
             ("gap", f"at most {at_most(self.gap)}"),
             ("rounds", f"{self.rounds:,} in {self.seconds:.3g} s"),
-            ("it ended because", self.stopped.value),
+            ("stopped because", self.stopped.value),
         ]
         if self.guarantee is not None:
             facts.append(("guarantee", self.guarantee.says))

@@ -68,7 +68,7 @@ def solve(
     """
     checks.extra("a new design", "solve")
     if resume and checkpoint is None:
-        raise InputError("resume needs the checkpoint file to go on from; checkpoint is None.")
+        raise InputError("resume needs a checkpoint file to continue from; checkpoint is None.")
     given = {"tolerance": tolerance, "canonical": canonical, "epsilon": epsilon, "rounds": rounds}
     run = _run(family, loss, paradigm, lipschitz, restrictions, nature, _solver(solver, method, given))
     return run.solve(progress, checkpoint, resume=resume)
@@ -114,9 +114,9 @@ def _run(
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
     kind = checks.choice("nature", nature, ("grid", "continuous"))
-    meant = _family(family)
-    opponent = solver.nature(meant, get_loss(loss), paradigm, limits, kind)
-    return Run(meant, opponent, solver, paradigm, kind, limits, began)
+    family = _family(family)
+    opponent = solver.nature(family, get_loss(loss), paradigm, limits, kind)
+    return Run(family, opponent, solver, paradigm, kind, limits, began)
 
 
 def _solver(solver: Solver | None, method: str | None, given: dict[str, Any]) -> Solver:
@@ -124,23 +124,20 @@ def _solver(solver: Solver | None, method: str | None, given: dict[str, Any]) ->
     settings = {name: value for name, value in given.items() if value is not None}
     if solver is not None:
         if method is not None or settings:
-            names = [*(["method"] if method is not None else []), *settings]
-            raise InputError(
-                f"give a solver or its settings, not both; beside the solver there are {', '.join(names)}."
-            )
+            names = ", ".join([*(["method"] if method is not None else []), *settings])
+            raise InputError(f"give a solver or its settings, not both; these were also given: {names}.")
         return solver
     if {"rounds", "epsilon"} <= settings.keys():
         raise InputError(
-            f"give rounds or epsilon, not both: epsilon = {settings['epsilon']!r} says how many rounds there are."
+            f"give rounds or epsilon, not both: epsilon = {settings['epsilon']!r} determines the number of rounds."
         )
     default = MultiplicativeWeights.method if "epsilon" in settings else CuttingPlanes.method
-    chosen = checks.choice("method", method or default, SOLVERS)
-    if "epsilon" in settings and chosen != MultiplicativeWeights.method:
-        raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {chosen!r}.")
-    if "canonical" in settings and chosen != CuttingPlanes.method:
-        raise InputError("canonical goes with cutting planes and nature on the grid.")
-    result: Solver = SOLVERS[chosen](**settings)
-    return result
+    method = checks.choice("method", method or default, SOLVERS)
+    if "epsilon" in settings and method != MultiplicativeWeights.method:
+        raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {method!r}.")
+    if "canonical" in settings and method != CuttingPlanes.method:
+        raise InputError("canonical requires cutting planes and nature on the grid.")
+    return SOLVERS[method](**settings)
 
 
 def _family(family: Any) -> Family:
@@ -152,5 +149,4 @@ def _family(family: Any) -> Family:
             "family must be a FiniteFamily, ConditionallyIndependent or a list of structures; "
             f"it is {type(family).__name__}."
         )
-    meant: Family = family
-    return meant
+    return family

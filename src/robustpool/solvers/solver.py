@@ -23,17 +23,14 @@ class State(Protocol):
     @property
     def round(self) -> int:
         """How many rounds were played."""
-        ...
 
     @property
     def lower(self) -> float:
         """The best lower bound on the value of the game so far."""
-        ...
 
     @property
     def upper(self) -> float:
         """The best upper bound so far."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,4 +74,4 @@ class Solver(ABC):
 
     @abstractmethod
     def outcome(self, nature: Any, state: Any) -> Outcome:
-        """What a state comes to."""
+        """The result of a state."""

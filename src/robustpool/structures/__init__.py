@@ -1,1 +1,1 @@
-"""WHAT NATURE MAY CHOOSE: information structures and families of them."""
+"""One information structure, its coordinates, and what the agents report. Without it there is nothing to aggregate."""

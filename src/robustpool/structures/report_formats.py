@@ -30,10 +30,8 @@ ReportFunction = Callable[[int, int, InformationStructure], float | Sequence[flo
 class ReportFormat(ABC):
     """How reports come from signals, for a stack of structures of one shape."""
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The word for it in files."""
+    name: str
+    """The word for it in files."""
 
     @abstractmethod
     def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:
@@ -121,7 +119,7 @@ class Custom(ReportFormat):
     function: ReportFunction
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """The function's own name."""
         return f"custom:{getattr(self.function, '__name__', type(self.function).__name__)}"
 
