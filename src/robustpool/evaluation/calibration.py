@@ -1,4 +1,4 @@
-"""Are forecasts as sure as they are right? Slope and intercept of the outcome on the forecast's log-odds.
+"""Are forecasts calibrated? Slope and intercept of the outcome on the forecast's log-odds.
 
 logit Pr[y = 1] = a + b logit p. Slope b = 1 and intercept a = 0: taken at their word. b < 1: over-confident, the truth is
 nearer to the base rate than they say; b > 1: under-confident [Cox1958]. docs/theory/scores has the formulas.
@@ -105,7 +105,7 @@ def overlap(x: Floats, outcomes: Floats) -> bool:
 def calibration(
     forecasts: Floats, outcomes: Floats, weights: Floats, clusters: Integers, clip: float = CLIP
 ) -> Calibration | None:
-    """Slope and intercept, with intervals that allow for forecasts of one cluster hanging together.
+    """Slope and intercept, with intervals that allow for dependent forecasts within a cluster.
 
     The variance is the sandwich A^-1 B A^-1 G/(G - 1), A = sum_i w_i p_i (1 - p_i) x_i x_i^T, B = sum_g s_g s_g^T with s_g the
     score summed over cluster g, and G the number of clusters; the quantile is that of t with G - 1 degrees of freedom

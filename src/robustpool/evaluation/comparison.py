@@ -1,4 +1,4 @@
-"""`compare`: every rule on forecasts whose outcomes are known, and what to make of it."""
+"""`compare`: score every rule on forecasts with known outcomes, and say what follows."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ def compare(
     Parameters
     ----------
     source
-        A `ForecastTable`, or whatever `read_forecasts` reads: a file, or a data frame.
+        A `ForecastTable`, or anything that `read_forecasts` reads: a file, or a data frame.
     rules
         Names of rules, design files or callables; by default all rules by name.
     clip
-        What `aggregate` takes, so that what is scored is what `aggregate` gives: by default rules in which a certain
-        report decides see reports in [0.01, 0.99]. Averages of probabilities are never clipped.
+        As in `aggregate`, so the scores are those of its forecasts: by default reports are clipped to [0.01, 0.99] for
+        rules in which a certain report decides. Averages of probabilities are never clipped.
     pairs
-        Score each rule on up to so many random pairs of answers a question, instead of on all answers at once.
+        Score each rule on up to this many random pairs of answers per question, instead of on all answers at once.
     seed
         Of the pairs, the folds and the resampling.
     recalibrate
         ``none``, ``slope``, ``platt``, ``isotonic`` (see `recalibrate`), or ``auto``: with at least 40 questions (or
-        clusters), ``slope`` if the individuals' calibration slope is told apart from 1, and ``platt`` if their intercept, or
-        with such a slope that of the reference rule, is told apart from 0: they lean to one side.
+        clusters), ``slope`` if the individuals' calibration slope differs significantly from 1, and ``platt`` if their
+        intercept (or, with such a slope, that of the reference rule) differs significantly from 0, a bias.
     per_forecaster
-        Whether each forecaster is recalibrated on her own, where she has enough questions.
+        Whether each forecaster is recalibrated separately, if she has enough questions.
     draws
-        How often the questions (or clusters) are drawn again; fewer for tables with more than 50,000 of them.
+        Bootstrap draws of the questions (or clusters); fewer for tables with more than 50,000 of them.
     reference
         The rule that differences are taken to; it is scored even if it is not among ``rules``.
     progress
@@ -133,7 +133,7 @@ def compare(
         # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
         measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
 
-    say("drawing the questions again", 0.8)
+    say("bootstrapping the questions", 0.8)
     touched = outside if table.options is None else raised
     clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in chosen.values())
     scores = resample(measured, panel, draws=draws, seed=seed)
@@ -192,7 +192,7 @@ def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str
 
 
 def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
-    """How often the event happened (or the most frequent outcome came true), and what always saying so would score."""
+    """How often the event happened (or the most frequent outcome came true), and the score of forecasting that."""
     y = table.outcome
     if table.options is None:  # half of the score of two options
         score = base_rate_brier(y, [("no", "yes")] * len(y), clusters) / 2
@@ -207,10 +207,10 @@ def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
 def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
     """What recalibration the individuals call for: none, a slope, or an intercept as well.
 
-    A lean that is lost in the noise of single answers shows in their average, and that is what rules stretch.
+    A bias that is lost in the noise of single answers shows in their average, and rules that extremise amplify it.
     """
     slope, intercept = individuals.slope, individuals.intercept
-    if slope is None or slope.high < 0:  # not to be had, or the wrong way round
+    if slope is None or slope.high < 0:  # not available, or of the wrong sign
         return "none"
     if _off(intercept, 0.0):
         return "platt"
@@ -220,7 +220,7 @@ def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
 
 
 def _off(found: Interval | None, ideal: float) -> bool:
-    """Whether an estimate is told apart from what it should be."""
+    """Whether an estimate differs significantly from its ideal value."""
     return found is not None and not found.low <= ideal <= found.high
 
 
@@ -233,7 +233,7 @@ def _measured(
     say: Progress,
     done: float,
 ) -> list[Measured]:
-    """Score each rule; those that refuse the reports are left out, with what they say."""
+    """Score each rule; those that reject the reports are left out, with their error message."""
     measured = []
     for number, (name, rule) in enumerate(rules.items()):
         say(name, done + 0.3 * number / len(rules))
@@ -250,23 +250,21 @@ def _measured(
 
 
 def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int) -> tuple[str, ...]:
-    """What was done to the data that a reader of the table might not expect."""
+    """What was done to the data and might surprise a reader of the table."""
     notes = []
     if clipped:
         done = brought(clipped, panel.table.rows, "answer", clip, options=panel.table.options is not None)
-        notes.append(
-            f"{done} for rules in which a certain answer decides, as `aggregate` does it; --clip 0 takes them at their word."
-        )
+        notes.append(f"{done} for rules in which a certain answer decides, as in `aggregate`; --clip 0 turns this off.")
     at_odds = contradictions(panel)
     if at_odds:
-        odd, same = "with both a 0 and a 1", "say 0.5"
+        odd, same = "with both a 0 and a 1", "return 0.5"
         if panel.table.options is not None:
-            odd, same = "of which somebody rules out each option", "give all options the same"
+            odd, same = "in which every option is ruled out by somebody", "give all options the same probability"
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
-        notes.append(f"{what} {odd}: averages take them as numbers{'' if clip else f', all other rules {same}'}.")
+        notes.append(f"{what} {odd}: averages use them as numbers{'' if clip else f', all other rules {same}'}.")
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
-        notes.append(f"Without weights, as they take none: {', '.join(without)}.")
+        notes.append(f"Scored without weights, because they do not accept any: {', '.join(without)}.")
     if draws < asked:
-        notes.append(f"The questions were drawn again {draws:,} times instead of {asked:,}, as they are so many.")
+        notes.append(f"The bootstrap used {draws:,} draws instead of {asked:,}, because there are so many questions.")
     return tuple(notes)

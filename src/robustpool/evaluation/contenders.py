@@ -14,7 +14,7 @@ from ..errors import InputError
 
 Contenders = dict[str, Callable[[Any], Any]]
 
-FOR_TWO = f"made for two outcomes; for more there are {', '.join(DISTRIBUTION_RULES)}."
+FOR_TWO = f"it is for two outcomes; for more, use {', '.join(DISTRIBUTION_RULES)}."
 
 
 def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[str, str]]:
@@ -34,7 +34,7 @@ def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[
         aggregator = as_aggregator(rule)
         name = name_of(rule, aggregator)
         if name in named:
-            raise InputError(f"rules must have different names; {name} is there twice.")
+            raise InputError(f"rules must have different names; {name} occurs twice.")
         named[name] = aggregator
     return named, unscored
 
@@ -53,7 +53,7 @@ def _missing(name: str) -> list[str]:
 
 def _what_it_needs(name: str) -> str:
     key = _missing(name)[0]
-    return f"it needs its parameter {key}; name it as {name}:{key}=..., with the {key} that you know."
+    return f"it needs the parameter {key}; write {name}:{key}=..., with the {key} that you know."
 
 
 def name_of(rule: AnyAggregator, aggregator: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison of rules on forecasts with outcomes comes to, as plain data.
+"""The result of comparing rules on forecasts with outcomes, as plain data.
 
 All intervals are 95 % intervals. Scores are losses: smaller is better. Where nothing else is said a score is the mean over
 questions, each counting once, whatever the number of its answers.
@@ -57,7 +57,7 @@ class RuleScore:
     certain_and_wrong: int  # questions with an infinite log score
     decomposition: Decomposition  # of the Brier score
     log_decomposition: Decomposition | None  # None where the log score is infinite
-    slope: Interval | None  # of the logistic regression of the outcome on the forecast's log-odds; None: not to be had
+    slope: Interval | None  # of the logistic regression of the outcome on the forecast's log-odds; None: not available
     intercept: Interval | None
     auc: float | None  # None where all outcomes are the same
     sharpness: float  # variance of the forecasts
@@ -79,7 +79,7 @@ class Individuals:
     dependence: Interval | None  # correlation of two forecasters' log-odds on a question, given the outcome
     stretch: Interval | None
     """By how much the mean log-odds of the answers that a rule combines should be stretched: the slope, without an intercept,
-    of the outcome on them, each question counting once. None: not to be had."""
+    of the outcome on them, each question counting once. None: not available."""
     curve: tuple[CurvePoint, ...] = field(repr=False)
     histogram: tuple[float, ...] = field(default=(), repr=False)  # share of the answers in each of 20 equal bins
     one_answer: int = 0  # questions with a single answer, which say nothing about the dependence and are left out of it

@@ -1,4 +1,4 @@
-"""Are distributions as sure as they are right? The power that they should be raised to.
+"""Are distributions calibrated? The power that they should be raised to.
 
 Pr[y = k] = f_k^b / sum_j f_j^b. Power b = 1: taken at their word. b < 1: over-confident; b > 1: under-confident. It is
 1/T of temperature scaling [Guo2017], and for two options the slope of the logistic regression without an intercept.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
-    """The power b that fits best, with an interval that allows for answers of one cluster hanging together.
+    """The power b that fits best, with an interval that allows for dependent answers within a cluster.
 
     The largest sum_i w_i (b z_iy - log sum_k exp(b z_ik)), which is concave in b; the variance is
     sum_g s_g^2 / A^2 G/(G - 1) with A the second derivative, s_g the first summed over cluster g, as in `calibration`.

@@ -1,4 +1,4 @@
-"""A comparison of rules as plain data, in words and numbers that its page says too, and as lines for people."""
+"""A comparison of rules as plain data, as the words and numbers that its page shares, and as lines for people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHORT = 3
 """Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
 
 ESTIMATES = {"slope", "intercept", "dependence", "stretch"}
-"""What has three names in the data even where it could not be estimated."""
+"""Fields with three names in the data, even if they could not be estimated."""
 
 SIZES = (
     *("questions", "left_out", "forecasters", "answers", "clusters", "base_rate", "base_rate_brier", "up_to_three"),
@@ -36,7 +36,7 @@ SIZES = (
 
 
 def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison:
-    """The same comparison with commands that name the file and how it was read, so that they can be typed as they are."""
+    """The same comparison with commands that name the file and the reading options, ready to be copied."""
     if not Path(file).is_file():
         return comparison  # a pipe is gone
     options = []
@@ -136,9 +136,9 @@ def say(block: str, comparison: Comparison, **values: object) -> str:
 
 
 def of_base_rate(comparison: Comparison) -> str:
-    """What no forecaster at all would score, in a sentence; nothing where it is not to be had."""
+    """The score without any forecaster, in a sentence; empty if it is not available."""
     score = comparison.base_rate_brier
-    return "" if isnan(score) else f"{without_forecasters(comparison)} has {estimate(score)}."
+    return "" if isnan(score) else f"{without_forecasters(comparison)} scores {estimate(score)}."
 
 
 def not_scored(comparison: Comparison, mark: str = "") -> list[str]:
@@ -164,7 +164,7 @@ def as_lines(comparison: Comparison, width: int) -> list[str]:
         say("how_scored", comparison),
         "",
     ]
-    lines += [*_table(comparison.rules, comparison.reference, width), "   (* cannot be told from the best)"]
+    lines += [*_table(comparison.rules, comparison.reference, width), "   (* not significantly worse than the best)"]
     lines += filter(None, [of_base_rate(comparison), *not_scored(comparison), *comparison.notes])
     if comparison.recalibrated:
         often_wanted = {comparison.reference, "robust", "minimax"}

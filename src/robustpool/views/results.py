@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",
-    "Parameters are set as in extremized-odds:d=1.5. The regret is the worst for two conditionally independent agents, as",
-    "defaults stand. `robustpool certify RULE` proves it again, `robustpool worst-case RULE` repeats the search.",
+    "Parameters are set as in extremized-odds:d=1.5. Regrets are worst cases for two conditionally independent agents",
+    "with defaults. `robustpool certify RULE` proves them again, `robustpool worst-case RULE` repeats the search.",
 )
 
 RUN = ("lower", "upper", "gap", "rounds", "seconds")
@@ -58,7 +58,7 @@ def _fields(record: object, *names: str) -> dict[str, Any]:
 
 def _rule_lines(name: str, rule: Definition, worst: KnownWorstCase) -> list[str]:
     parameters = ", ".join(
-        f"{key} in {p}, " + ("to be given" if p.default is None else f"by default {p.default:g}")
+        f"{key} in {p}, " + ("required" if p.default is None else f"default {p.default:g}")
         for key, p in rule.parameters.items()
     )
     if worst.lower is not None and worst.upper is not None:
@@ -151,7 +151,7 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
         "gap": f"{solution.gap:.2g} after {took}: {solution.stopped.value}",
         "the design is in": file,
         "the report is in": report,
-        "to go on": left and f"the same command with --resume, from {left}",
+        "to continue": left and f"the same command with --resume, from {left}",
     }
     game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
     return data, [game, *facts(lines, 20)]
