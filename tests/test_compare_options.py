@@ -187,7 +187,7 @@ def test_rules_for_two_are_listed_with_a_reason() -> None:
     assert {"bordley", "minimax"} <= set(COMPARISON.unscored)
     only = rp.compare(TABLE, rules=["product", "robust"])
     assert list(only.unscored) == ["product"]
-    with input_error(r"^reference must be a rule that can be scored; product cannot be: made for two"):
+    with input_error(r"^reference must be a rule that can be scored; product cannot be: it is for two"):
         rp.compare(TABLE, reference="product")
 
 
@@ -267,7 +267,7 @@ def test_questions_with_options_of_their_own() -> None:
     assert as_data(comparison)["base_rate"] is None
     text = "\n".join(as_lines(comparison, 300))
     assert "each question has its own options, up to 3." in text
-    assert "Giving all options of a question the same probability has 0.5833." in text
+    assert "Giving all options of a question the same probability scores 0.5833." in text
 
 
 def test_the_worst_brier_score_is_2() -> None:
