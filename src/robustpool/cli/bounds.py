@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ..verification.reading import STEPS
 from .command import command
-from .output import Answer, say
+from .output import Answer
 from .progress import progress_bar, share_bar
 
 if TYPE_CHECKING:
@@ -127,11 +127,7 @@ def certify(
             line = f"{bound}, {state.done:,} of {every:,} intervals of priors"
             tell(line, completed=state.done, total=every, bound=bound)
 
-        try:
-            certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
-        except KeyboardInterrupt:
-            say("stopped before a bound was reached; no certificate was written.")
-            raise
+        certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
     certificate.save(target)
     finished, seconds = last.left == 0, time.perf_counter() - began
     return Answer(*results.certificate(rule, certificate, target, finished=finished, seconds=seconds), finished)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +14,10 @@ from .progress import share_bar
 from .tables import TableOptions, tell
 
 
-@command
-def compare(
-    *,
-    file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
+@dataclass(frozen=True)
+class ScoringOptions:
+    """What is scored and how, by the names that `robustpool.compare` has for it."""
+
     clip: Annotated[
         float | None,
         Option(
@@ -26,21 +26,28 @@ def compare(
             help="Clip probabilities to [CLIP, 1 - CLIP] for rules in which a 0 or 1 decides, as in aggregate.",
             show_default="0.01",
         ),
-    ] = None,
+    ] = None
     pairs: Annotated[
         int | None,
         Option(min=1, metavar="K", help="Score up to K random pairs per question.", show_default="all answers"),
-    ] = None,
-    rule: Annotated[
+    ] = None
+    rules: Annotated[
         list[str] | None, Option("--rule", "-r", help="A rule to score; may be repeated.", show_default="all rules")
-    ] = None,
-    reference: Annotated[str, Option(help="The rule that the others are compared with.")] = "mean",
+    ] = None
+    reference: Annotated[str, Option(help="The rule that the others are compared with.")] = "mean"
     recalibrate: Annotated[
         str, Option(help="auto, none, slope, platt or isotonic: also score the rules on recalibrated answers.")
-    ] = "auto",
-    per_forecaster: Annotated[bool, Option("--per-forecaster", help="Recalibrate each forecaster separately.")] = False,
-    draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000,
-    seed: Annotated[int, Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0,
+    ] = "auto"
+    per_forecaster: Annotated[bool, Option("--per-forecaster", help="Recalibrate each forecaster separately.")] = False
+    draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000
+    seed: Annotated[int, Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0
+
+
+@command
+def compare(
+    *,
+    file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
+    scoring: ScoringOptions,
     cluster: Annotated[
         str | None, Option(metavar="COLUMN", help="Column that groups questions that depend on each other.")
     ] = None,
@@ -86,18 +93,7 @@ def compare(
         tell(table.rejected, table.tally, len(table.questions))
         return Answer({**left_out, "output": None}, [], yes=False)
     with share_bar() as bar:
-        comparison = score(
-            table,
-            rules=rule or None,
-            clip=clip,
-            pairs=pairs,
-            seed=seed,
-            recalibrate=recalibrate,
-            per_forecaster=per_forecaster,
-            draws=draws,
-            reference=reference,
-            progress=bar,
-        )
+        comparison = score(table, **{**vars(scoring), "rules": scoring.rules or None}, progress=bar)
     named = naming_file(comparison, file, **files.repeated())
     tell(table.rejected, table.tally, len(table.questions))
     lines = as_lines(named, terminal_width())

@@ -193,12 +193,10 @@ def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str
 
 def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
     """How often the event happened (or the most frequent outcome came true), and the score of forecasting that."""
-    y = table.outcome
-    if table.options is None:  # half of the score of two options
-        score = base_rate_brier(y, [("no", "yes")] * len(y), clusters) / 2
-        return {"base_rate": float(y.mean()), "base_rate_brier": score}
-    score = base_rate_brier(y, table.options, clusters)
-    return {"base_rate": base_rate(y, table.options), "base_rate_brier": score}
+    y, binary = table.outcome, table.options is None
+    options = table.options or [("no", "yes")] * len(y)
+    score = base_rate_brier(y, options, clusters) / (2 if binary else 1)  # half of the score of two options
+    return {"base_rate": float(y.mean()) if binary else base_rate(y, options), "base_rate_brier": score}
 
 
 # --------------------------------------------------------------------------------------------------------- what is done
