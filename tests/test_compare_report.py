@@ -298,7 +298,7 @@ def test_the_surface_is_that_of_two_answers(page: Page) -> None:
 
 def test_the_base_rate_is_shown_where_it_is_to_be_had(page: Page) -> None:
     assert page.sections[0].text.endswith("Always forecasting the base rate scores 0.2547.")
-    assert "base rate has" not in comparison_page(comparison(base_rate_brier=math.nan)).sections[0].text
+    assert "base rate scores" not in comparison_page(comparison(base_rate_brier=math.nan)).sections[0].text
 
 
 def test_every_picture_has_words(page: Page) -> None:

@@ -88,8 +88,8 @@ def _numbers(reports: list[str], rule: str, clip: float | None) -> tuple[list[An
 def _design_report(place: int, text: str, names: tuple[str, ...]) -> Any:
     """A number, a vector with commas, or the name of a state for a design on decisions."""
     if text in names:
-        chosen = names.index(text)
-        return float(chosen) if len(names) == 2 else [float(k == chosen) for k in range(len(names))]
+        state = names.index(text)
+        return float(state) if len(names) == 2 else [float(k == state) for k in range(len(names))]
     parts = [_report(place, part) for part in text.split(",")]
     return parts if len(parts) > 1 else parts[0]
 

@@ -93,8 +93,8 @@ def compare(
     ...     [f"q{q}" for q in range(60)], ["ann", "bob"], np.repeat(np.arange(60), 2), np.tile([0, 1], 60),
     ...     np.tile([0.9, 0.7, 0.2, 0.4, 0.6, 0.3], 20), np.tile([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], 10),
     ... )  # fmt: skip
-    >>> found = compare(table, rules=["mean", "product"])
-    >>> [(rule.name, round(rule.brier.value, 3)) for rule in found.rules]
+    >>> comparison = compare(table, rules=["mean", "product"])
+    >>> [(rule.name, round(rule.brier.value, 3)) for rule in comparison.rules]
     [('product', 0.095), ('mean', 0.127)]
     """
     say = progress or (lambda *_: None)
@@ -103,23 +103,23 @@ def compare(
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
-    asked = checks.whole("draws", draws, least=100)
-    chosen, unscored = contenders(rules)
-    name = _with_reference(chosen, unscored, reference)
+    requested = checks.whole("draws", draws, least=100)
+    candidates, unscored = contenders(rules)
+    name = _with_reference(candidates, unscored, reference)
     say("reading", 0.0)
     table, left_out = _resolved(read_forecasts(source, **reading), pairs)
     if table.options is not None:
-        chosen, unscored = for_options(chosen, unscored)
+        candidates, unscored = for_options(candidates, unscored)
         if method not in ("auto", "none"):
             raise InputError("recalibrate must be auto or none for questions with options; it is for two outcomes.")
         method = "none"
     panel = make_panel(table, pairs, seed)
     clusters = int(panel.clusters.max()) + 1
-    draws = affordable(asked, clusters)
+    draws = affordable(requested, clusters)
 
     say("the individuals", 0.1)
     individuals = describe(panel, draws=draws, seed=seed)
-    measured = _measured(chosen, "none", panel, clip, unscored, say, 0.2)
+    measured = _measured(candidates, "none", panel, clip, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
@@ -131,11 +131,11 @@ def compare(
         corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
         words = f"{method}, per forecaster" if per_forecaster else method
         # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
-        measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
+        measured += _measured(candidates, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
 
     say("bootstrapping the questions", 0.8)
     touched = outside if table.options is None else raised
-    clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in chosen.values())
+    clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in candidates.values())
     scores = resample(measured, panel, draws=draws, seed=seed)
     comparison = Comparison(
         questions=len(table.questions),
@@ -157,7 +157,7 @@ def compare(
         unscored=unscored,
         advice=(),
         pair_sample=pair_sample(table, seed) if table.options is None else (),
-        notes=_notes(panel, chosen, low, clipped, asked, draws),
+        notes=_notes(panel, candidates, low, clipped, requested, draws),
         options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
@@ -181,13 +181,13 @@ def _resolved(table: ForecastTable, pairs: int | None) -> tuple[ForecastTable, i
     return kept, answered - len(kept.questions)
 
 
-def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str) -> str:
+def _with_reference(candidates: Contenders, unscored: dict[str, str], reference: str) -> str:
     """Add the reference to the rules, if it is not there; its canonical name."""
-    if reference in chosen or reference in unscored:
+    if reference in candidates or reference in unscored:
         return reference
     aggregator = as_aggregator(reference)
     name = name_of(reference, aggregator)
-    chosen.setdefault(name, aggregator)
+    candidates.setdefault(name, aggregator)
     return name
 
 
@@ -217,9 +217,9 @@ def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
     return "platt" if _off(of_reference, 0.0) else "slope"
 
 
-def _off(found: Interval | None, ideal: float) -> bool:
+def _off(estimate: Interval | None, ideal: float) -> bool:
     """Whether an estimate differs significantly from its ideal value."""
-    return found is not None and not found.low <= ideal <= found.high
+    return estimate is not None and not estimate.low <= ideal <= estimate.high
 
 
 def _measured(
@@ -247,7 +247,7 @@ def _measured(
 # -------------------------------------------------------------------------------------------------------- what goes out
 
 
-def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int) -> tuple[str, ...]:
+def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, requested: int, draws: int) -> tuple[str, ...]:
     """What was done to the data and might surprise a reader of the table."""
     notes = []
     if clipped:
@@ -263,6 +263,8 @@ def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: in
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
         notes.append(f"Scored without weights, because they do not accept any: {', '.join(without)}.")
-    if draws < asked:
-        notes.append(f"The bootstrap used {draws:,} draws instead of {asked:,}, because there are so many questions.")
+    if draws < requested:
+        notes.append(
+            f"The bootstrap used {draws:,} draws instead of {requested:,}, because there are so many questions."
+        )
     return tuple(notes)

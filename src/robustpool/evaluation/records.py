@@ -1,6 +1,6 @@
 """The result of comparing rules on forecasts with outcomes, as plain data.
 
-All intervals are 95 % intervals. Scores are losses: smaller is better. Where nothing else is said a score is the mean over
+All intervals are 95 % intervals. Scores are losses: smaller is better. Unless stated otherwise, a score is the mean over
 questions, each counting once, whatever the number of its answers.
 """
 
@@ -70,7 +70,7 @@ class RuleScore:
 
 @dataclass(frozen=True)
 class Individuals:
-    """How the forecasters did, one by one, before any rule."""
+    """How the individual forecasters did, before any rule."""
 
     brier: float  # mean over questions of the mean over their answers
     slope: Interval | None  # of all answers together, each counting once
@@ -95,9 +95,9 @@ class Comparison:
     answers: int
     clusters: int | None  # resampled together; None: each question is its own
     base_rate: float
-    base_rate_brier: float  # of always saying the mean outcome of the other clusters; NaN if there are no others
+    base_rate_brier: float  # of always forecasting the mean outcome of the other clusters; NaN if there are no others
     up_to_three: float  # share of the questions on which a rule combines three answers at most
-    pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
+    pairs: int | None  # up to this many random pairs per question; None: all answers of a question at once
     clip: float  # rules in which a certain report decides saw reports in [clip, 1 - clip]
     seed: int
     draws: int  # of the bootstrap
@@ -108,7 +108,7 @@ class Comparison:
     unscored: dict[str, str]  # rules that could not be scored, and why
     advice: tuple[str, ...]  # sentences
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
-    notes: tuple[str, ...] = ()  # what was done to the data that a reader might not expect
+    notes: tuple[str, ...] = ()  # what was done to the data and might surprise a reader
     clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
     options: int | None = None
     """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the
