@@ -256,7 +256,7 @@ def test_the_other_scores_are_those_of_the_record(page: Page) -> None:
 
 
 def test_the_decompositions_are_those_of_the_record(page: Page) -> None:
-    table = tables(page)["What the scores are made of"]
+    table = tables(page)["Parts of the scores"]
     for rule, row in zip(comparison().rules, table.rows, strict=True):
         assert [float(cell) for cell in row[1:3]] == pytest.approx(rule.decomposition[:2], abs=5e-5)
         if rule.log_decomposition is None:
