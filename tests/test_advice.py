@@ -38,16 +38,16 @@ def test_calibrated_independent_agents_are_the_theorys_case() -> None:
     assert of(comparison, "minimax").verdict is Verdict.BETTER
     words = said(comparison)
     assert "Their evidence looks independent" in words
-    assert "minimax is the rule whose worst case is smallest there" in words
+    assert "minimax has the smallest worst case here" in words
     assert not of(comparison, "minimax").tied_with_best  # with base rate 1/2, which product takes for granted
-    start = "What to do: use product (0.1563 against 0.1743 of the mean), which did better here than minimax."
+    start = "What to do: use product (0.1563 against 0.1743 for the mean), which did better here than minimax."
     assert words.startswith(start)
     assert "The command: `robustpool aggregate FILE --rule product`." in words
     assert "This is measured, not proved" in words
     without = compare(simulated(800, 2), rules=["mean", "minimax"])
-    assert said(without).startswith("What to do: use minimax (0.1682 against 0.1743 of the mean). The command: ")
+    assert said(without).startswith("What to do: use minimax (0.1682 against 0.1743 for the mean). The command: ")
     few = said(compare(simulated(80, 2, seed=3), rules=RULES_HERE))  # too few to tell product from minimax
-    tied = "product, the best score, cannot be told from it. The command: `robustpool aggregate FILE --rule minimax"
+    tied = "product scores best, but not significantly so. The command: `robustpool aggregate FILE --rule minimax"
     assert tied in few
 
 
@@ -60,8 +60,8 @@ def test_over_confident_agents_make_extremising_lose() -> None:
         assert of(comparison, name).verdict is Verdict.WORSE
     words = said(comparison)
     assert "over-confident: their calibration slope is 0.4" in words
-    assert "expected to lose to the mean, unless the forecasters are recalibrated first" in words
-    assert "Every rule that goes beyond the average loses to the mean here, as expected." in words
+    assert "expected to do worse than the mean, unless the forecasters are recalibrated first" in words
+    assert "Every rule that extremises loses to the mean here, as expected." in words
     assert words.startswith("What to do: recalibrate the forecasters (slope), then use")
     assert "--recalibrate auto" in said(compare(table, rules=RULES_HERE, recalibrate="none"))
 
@@ -74,7 +74,7 @@ def test_forecasters_who_say_the_same_are_nested() -> None:
     assert (found.sharing, found.confidence) == (Sharing.NESTED, Confidence.UNDER)
     words = said(comparison)
     assert "Their information is nested, or nearly so" in words
-    assert "next to no second opinion" in words
+    assert "A second opinion adds almost nothing" in words
     assert "gain by correcting under-confidence, as recalibration does" in words
     assert "recalibrate the forecasters (slope), then use the mean (0." in words
     assert "The command: `robustpool aggregate FILE --rule mean --recalibrate slope`." in words
@@ -107,22 +107,22 @@ def test_so_many_over_confident_agents_gain_by_stretching() -> None:
     found = diagnose(comparison)
     assert (found.confidence, found.stretched, found.extremising) == (Confidence.OVER, True, Extremising.HELPS)
     words = said(comparison)
-    assert "One by one the forecasters are over-confident" in words
+    assert "The individual forecasters are over-confident" in words
     assert (
-        "But averaging so many undoes it: the average of their log-odds should be stretched by 3.1 (2.6 to 3.6), so that rules "
-        "that go about so far beyond it are expected to gain." in words
+        "But averaging corrects this: the average of their log-odds should be multiplied by 3.1 (2.6 to 3.6), so rules "
+        "that extremise by about this factor are expected to gain." in words
     )
-    assert "Every rule that goes beyond the average beats the mean here, as expected." in words
+    assert "Every rule that extremises beats the mean here, as expected." in words
     assert words.startswith("What to do: use extremized-odds (0.")
     assert "The command: `robustpool aggregate FILE --rule extremized-odds`." in words
-    assert "are expected to lose" not in words
+    assert "are expected to do worse" not in words
 
 
 @pytest.mark.parametrize(("questions", "agents"), [(150, 3), (1500, 2)])
 def test_a_stretch_that_is_not_told_from_1_promises_no_gain(questions: int, agents: int) -> None:
     found = compare(simulated(questions, agents, slope=0.5, shared=0.3), rules=RULES_HERE)
     assert not diagnose(found).stretched
-    assert "expected to lose to the mean, unless the forecasters are recalibrated first" in said(found)
+    assert "expected to do worse than the mean, unless the forecasters are recalibrated first" in said(found)
 
 
 # ---------------------------------------------------------------------------------------------------------- thresholds
@@ -184,7 +184,7 @@ def test_a_stretch_above_1_is_one_whose_whole_interval_is() -> None:
 
 @pytest.mark.parametrize(("size", "sample"), [(39, Sample.SMALL), (40, Sample.ENOUGH)])
 def test_forty_questions_or_clusters_are_enough(measured: Comparison, size: int, sample: Sample) -> None:
-    """With fewer, forecasts that carry no information that can be seen are not said to have none."""
+    """With fewer, forecasts that carry no detectable information are not said to have none."""
     people = replace(measured.individuals, slope=between(-0.5, 0.5))
     blind = tuple(replace(rule, slope=None) for rule in measured.rules)
     confidence = Confidence.UNINFORMED if sample is Sample.ENOUGH else Confidence.CANNOT_TELL
@@ -217,8 +217,8 @@ def test_equal_outcomes_teach_nothing() -> None:
     for outcome in (0, 1):
         comparison = compare(table_of(rng.random((80, 3)).tolist(), [outcome] * 80))
         assert comparison.advice == (
-            "What to do: wait until other outcomes are in.",
-            "All outcomes are the same: nothing can be learnt from them about rules.",
+            "What to do: wait for questions with a different outcome.",
+            "All outcomes are the same, so they cannot show which rule is better.",
         )
 
 
@@ -228,7 +228,7 @@ def test_forecasts_that_point_the_wrong_way() -> None:
     assert diagnose(comparison).confidence is Confidence.WRONG_WAY
     assert comparison.recalibrated == ()
     words = said(comparison)
-    assert words.startswith("What to do: look at the outcome column first. The forecasters point the wrong way: is the")
+    assert words.startswith("What to do: check the outcome column first. The forecasters point the wrong way: is the")
     assert "outcome column reversed? Their calibration slope is -0." in words
     assert not any(word in words for word in (" use ", "robustpool aggregate"))
 
@@ -238,7 +238,7 @@ def test_forecasts_without_information_are_worth_the_base_rate() -> None:
     comparison = compare(table_of(rng.random((300, 3)).tolist(), (rng.random(300) < 0.3).astype(float).tolist()))
     assert diagnose(comparison).confidence is Confidence.UNINFORMED
     words = said(comparison)
-    start = "What to do: say the base rate and leave the forecasts aside. The forecasters carry no information"
+    start = "What to do: forecast the base rate and ignore the forecasters. The forecasters carry no detectable"
     assert words.startswith(start)
     base_rate, mean = comparison.base_rate_brier, of(comparison, "mean").brier.value
     assert f"has a Brier score of {base_rate:.4f}, the mean {mean:.4f}." in words
@@ -276,15 +276,17 @@ def test_the_base_rate_is_that_of_the_other_clusters() -> None:
 def test_a_base_rate_that_beats_the_reference_is_named() -> None:
     comparison = compare(simulated(400, 2, slope=0.1, shared=0.9), rules=["mean", "median"], recalibrate="none")
     assert comparison.base_rate_brier < of(comparison, "mean").brier.value
-    assert f"Always saying the base rate has {comparison.base_rate_brier:.4f}, less than the mean." in said(comparison)
+    assert f"Always forecasting the base rate scores {comparison.base_rate_brier:.4f}, better than the mean." in said(
+        comparison
+    )
 
 
 def test_one_answer_each_leaves_nothing_to_combine() -> None:
     comparison = compare(simulated(400, 1, slope=0.4), rules=["mean", "karmarkar"])
     assert comparison.individuals.dependence is None
     words = said(comparison)
-    nothing = "What to do: there is nothing to combine, as each question has one answer"
-    assert words.startswith(f"{nothing}; recalibrate it (slope)")
+    nothing = "What to do: there is nothing to combine, because each question has only one answer"
+    assert words.startswith(f"{nothing}; recalibrate the answers (slope)")
     assert "--rule mean --recalibrate slope`." in words
     calibrated = compare(simulated(400, 1), rules=["mean", "karmarkar"])
     assert calibrated.advice[0] == f"{nothing}."
@@ -318,7 +320,7 @@ def test_half_of_the_fourth_digit_can_be_seen(difference: float, verdict: Verdic
 
 
 def test_minimax_is_called_smallest_where_that_is_proved() -> None:
-    claim, weaker = "minimax is the rule whose worst case is smallest there", "minimax is made for it"
+    claim, weaker = "minimax has the smallest worst case here", "minimax is designed for it"
     few, many = simulated(900, 3), simulated(900, 7)
     assert claim in said(compare(few, rules=["mean", "minimax"]))
     words = said(compare(many, rules=["mean", "minimax"]))
@@ -362,7 +364,7 @@ def test_extremising_is_what_the_catalogue_says() -> None:
     ]
 
 
-def test_the_difference_that_is_found_four_times_out_of_five() -> None:
+def test_the_difference_that_is_detected_80_percent_of_the_time() -> None:
     """Many samples with that very difference: the interval excludes 0 in about 80 % of them."""
     options: Any = {"rules": ["mean", "karmarkar:a=1.5"], "draws": 200, "recalibrate": "none"}
     first = compare(simulated(60, 2, slope=0.8, seed=0), **options)
@@ -371,7 +373,7 @@ def test_the_difference_that_is_found_four_times_out_of_five() -> None:
     assert step == pytest.approx((half.high - half.low) / 2 * 2.8 / 1.96)
     samples = np.random.default_rng(0).normal(step, (half.high - half.low) / 2 / 1.96, 4000)
     assert np.mean(np.abs(samples) > (half.high - half.low) / 2) == pytest.approx(0.8, abs=0.03)
-    assert f"find a difference of {step:.1g} in Brier score four times out of five" in said(first)
+    assert f"With 60 questions, a Brier difference of {step:.1g} would be detected 80 % of the time" in said(first)
 
 
 @pytest.mark.parametrize("questions", [1, 5])
@@ -379,7 +381,7 @@ def test_too_few_questions_say_nothing_about_differences(questions: int) -> None
     comparison = compare(table_of([[0.9, 0.7]] * questions, ([1, 0, 1, 1, 1] * 2)[:questions]))
     assert findable(comparison) is None
     if questions > 1:
-        assert comparison.advice[1] == f"{questions} questions: a small sample, which cannot tell much."
+        assert comparison.advice[1] == f"{questions} questions: the sample is small."
 
 
 def test_partly_shared_evidence_promises_nothing() -> None:
@@ -393,19 +395,19 @@ def test_a_small_sample_cannot_tell() -> None:
     assert diagnose(comparison).sample is Sample.SMALL
     assert diagnose(comparison).extremising is Extremising.CANNOT_TELL
     words = said(comparison)
-    assert "a small sample" in words
-    assert "so few cannot tell which rule is best" in words
-    assert "What to do: keep the rule that you have, or take robust, until 40 questions are resolved" in words
+    assert "the sample is small" in words
+    assert "There are too few to tell which rule is best" in words
+    assert "What to do: keep your current rule, or use robust, until 40 questions are resolved" in words
     assert "The command: `robustpool aggregate FILE --rule robust`." in words
     unscored = said(compare(simulated(25, 25, slope=1.3), rules=["mean", "product"]))
-    assert "What to do: keep the rule that you have, or take the mean, until 40" in unscored
+    assert "What to do: keep your current rule, or use the mean, until 40" in unscored
 
 
 def test_a_default_that_is_told_to_be_worse_is_not_recommended() -> None:
     comparison = compare(simulated(25, 25, slope=1.3), rules=["mean", "robust"])
     worse = tuple(replace(rule, verdict=Verdict.WORSE) if rule.name == "robust" else rule for rule in comparison.rules)
-    assert "or take robust, until" in advise(comparison)[0]
-    assert "or take the mean, until" in advise(replace(comparison, rules=worse))[0]
+    assert "or use robust, until" in advise(comparison)[0]
+    assert "or use the mean, until" in advise(replace(comparison, rules=worse))[0]
 
 
 def test_what_to_do_follows_the_scores_where_theory_is_silent() -> None:
@@ -413,7 +415,7 @@ def test_what_to_do_follows_the_scores_where_theory_is_silent() -> None:
     comparison = compare(simulated(1500, 3, slope=2.0, shared=0.4), rules=RULES_HERE)
     assert diagnose(comparison).confidence is Confidence.UNDER
     assert "they correct under-confidence" in said(comparison)
-    assert "Every rule that goes beyond the average beats the mean here, as expected." in said(comparison)
+    assert "Every rule that extremises beats the mean here, as expected." in said(comparison)
     raw = compare(simulated(1500, 3, slope=2.0, shared=0.4), rules=["mean", "karmarkar"], recalibrate="none")
     assert said(raw).startswith("What to do: use karmarkar (0.")
     assert "The command: `robustpool aggregate FILE --rule karmarkar`." in said(raw)  # it averages: nothing is clipped
@@ -424,20 +426,20 @@ def test_people_who_expect_too_much_are_not_sent_to_a_rule_that_leans() -> None:
     optimists = replace(table, probability=1 / (1 + np.exp(-1.5) * (1 / table.probability - 1)))
     words = said(compare(optimists, rules=["mean", "geometric-mean", "minimax"], recalibrate="none"))
     assert words.startswith(
-        "What to do: use the mean: nothing that was tried is surely better but geometric-mean, which leans towards no on every "
-        "question. The command: `robustpool aggregate FILE --rule mean`."
+        "What to do: use the mean: nothing that was tried is significantly better except geometric-mean, which is biased towards "
+        "no on every question. The command: `robustpool aggregate FILE --rule mean`."
     )
     corrected = compare(optimists, rules=["mean", "geometric-mean", "minimax"])
     assert {rule.recalibration for rule in corrected.recalibrated} == {"platt"}  # auto sees the lean
     assert corrected.recalibrated[0].verdict is Verdict.BETTER
     assert said(corrected).startswith("What to do: recalibrate the forecasters (platt), then use ")
-    assert "since the mean expects too much" in said(corrected)
+    assert "because the mean forecasts too high" in said(corrected)
 
 
 def test_an_extremising_reference_judges_no_extremising() -> None:
     comparison = compare(simulated(800, 2, slope=0.35), rules=RULES_HERE, reference="product")
     assert diagnose(comparison).extremising is Extremising.CANNOT_TELL
-    assert "beyond the average loses" not in said(comparison)
+    assert "that extremises loses" not in said(comparison)
     many = said(compare(simulated(600, 10, slope=0.6, shared=0.1), rules=RULES_HERE, reference="extremized-odds:d=3"))
     assert "beyond the average lose here" not in many
-    assert "beyond the average loses" not in many
+    assert "that extremises loses" not in many

@@ -67,7 +67,7 @@ def test_a_clip_that_changes_nothing_is_said(explain: list[str]) -> None:
     data = json.loads(done.stdout)
     assert (data["forecast"], data["clipped"]) == (0.2, 0)
     assert done.stderr == (
-        "robustpool: --clip changes nothing for mean: to an average of probabilities 0 and 1 are numbers like others.\n"
+        "robustpool: --clip has no effect on mean: an average of probabilities treats 0 and 1 like any other number.\n"
     )
 
 
@@ -249,7 +249,7 @@ def test_each_kind_of_failure_has_its_status(
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == status
-    sentence = "stopped before there was anything to keep." if status == 130 else "it is wrong."
+    sentence = "stopped before there was a result." if status == 130 else "it is wrong."
     assert capsys.readouterr() == ("", f"robustpool: {sentence}\n")
 
 

@@ -81,16 +81,16 @@ def test_a_0_and_a_1_are_numbers_to_an_average_and_are_counted() -> None:
     assert comparison.clipped == 2
     assert comparison.notes == (
         (
-            "2 of 8 answers were brought into [0.01, 0.99] for rules in which a certain answer decides, as `aggregate` "
-            "does it; --clip 0 takes them at their word."
+            "2 of 8 answers were brought into [0.01, 0.99] for rules in which a certain answer decides, as in "
+            "`aggregate`; --clip 0 turns this off."
         ),
-        "1 question with both a 0 and a 1: averages take them as numbers.",
+        "1 question with both a 0 and a 1: averages use them as numbers.",
     )
     assert compare(table, rules=["mean", "karmarkar"]).clipped == 0
     assert compare(table, rules=["mean", "product"], clip=0.15).clipped == 5
     unclipped = compare(table, rules=["mean", "geometric-odds"], clip=0)
     assert of(unclipped, "geometric-odds").brier.value > of(comparison, "geometric-odds").brier.value
-    assert unclipped.notes[0].endswith("averages take them as numbers, all other rules say 0.5.")
+    assert unclipped.notes[0].endswith("averages use them as numbers, all other rules return 0.5.")
 
 
 def test_a_certain_forecast_that_is_wrong_has_no_log_score() -> None:
@@ -106,7 +106,7 @@ def test_weights_go_to_the_rules_that_take_them() -> None:
     comparison = compare(table, rules=["mean", "median"])
     assert of(comparison, "mean").brier.value == pytest.approx((0.3**2 + 0.3**2) / 2)
     assert of(comparison, "median").brier.value == pytest.approx((0.5**2 + 0.3**2) / 2)
-    assert comparison.notes == ("Without weights, as they take none: median.",)
+    assert comparison.notes == ("Scored without weights, because they do not accept any: median.",)
 
 
 def test_the_stretch_is_that_of_the_weighted_answers() -> None:
@@ -120,7 +120,7 @@ def test_the_stretch_is_that_of_the_weighted_answers() -> None:
 def test_all_rules_are_scored_but_those_that_need_a_number() -> None:
     comparison = compare(simulated(50, 3))
     assert {rule.name for rule in comparison.rules} | set(comparison.unscored) == set(RULES)
-    assert "needs its parameter prior" in comparison.unscored["bordley"]
+    assert "needs the parameter prior" in comparison.unscored["bordley"]
     assert "bordley:prior=0.3" in {rule.name for rule in compare(simulated(50, 3), rules=["bordley:prior=0.3"]).rules}
 
 
@@ -212,7 +212,7 @@ def test_one_question_tells_nothing() -> None:
     assert of(comparison, "mean").brier == pytest.approx((0.04, 0.0, 1.0))
     assert of(comparison, "minimax").difference[1:] == (-1.0, 1.0)
     assert comparison.individuals.slope is None
-    assert "nothing can be learnt" in " ".join(comparison.advice)
+    assert "they cannot show which rule is better" in " ".join(comparison.advice)
 
 
 def test_five_questions_are_no_verdict_even_if_all_agree() -> None:
@@ -235,7 +235,7 @@ def test_questions_with_one_answer_are_left_out_of_the_dependence_and_counted(si
     assert (found.individuals.one_answer, rest.individuals.one_answer) == (single, 0)
     assert found.individuals.dependence == rest.individuals.dependence
     words = "1 question with a single answer is" if single == 1 else "24 questions with a single answer are"
-    sentence = next(sentence for sentence in found.advice if "correlate by" in sentence)
+    sentence = next(sentence for sentence in found.advice if "have a correlation of" in sentence)
     assert sentence.endswith(f" ({words} left out of this correlation).")
     assert not any("single answer" in sentence for sentence in rest.advice)
 
@@ -258,7 +258,7 @@ def test_one_forecaster_and_equal_outcomes() -> None:
         ({"draws": 10}, r"^draws must be a whole number, at least 100; it is 10\.$"),
         ({"recalibrate": "yes"}, r"^recalibrate must be one of auto, none, slope, platt, isotonic; it is 'yes'\.$"),
         ({"rules": ["maen"]}, r"the closest is 'mean'\.$"),
-        ({"rules": ["mean", "mean"]}, r"^rules must have different names; mean is there twice\.$"),
+        ({"rules": ["mean", "mean"]}, r"^rules must have different names; mean occurs twice\.$"),
         ({"rules": ["bordley"]}, r"^rule bordley needs the parameter prior"),
         ({"reference": "nobody"}, r"^rule must be one of"),
         ({"seed": -1}, r"^seed must be a whole number, at least 0; it is -1\.$"),
@@ -297,7 +297,7 @@ def test_huge_tables_get_fewer_draws_and_say_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("robustpool.evaluation.bootstrap.MOST_COUNTS", 500 * 60)
     comparison = compare(simulated(60, 2))
     assert comparison.draws == 500
-    assert comparison.notes == ("The questions were drawn again 500 times instead of 2,000, as they are so many.",)
+    assert comparison.notes == ("The bootstrap used 500 draws instead of 2,000, because there are so many questions.",)
 
 
 # ------------------------------------------------------------------------------------------------------- recalibration

@@ -161,10 +161,10 @@ def test_the_text_has_the_table_and_the_advice(overconfident: str, monkeypatch: 
     commands = [line.strip() for line in lines[:start] if line.startswith(beginning)]
     assert commands  # in one piece, to be copied
     assert all(f"`{command}`" in data["advice"] for command in commands)
-    assert f"Always saying the base rate has {data['base_rate_brier']:.4f}." in lines
+    assert f"Always forecasting the base rate scores {data['base_rate_brier']:.4f}." in lines
     why = " ".join(done.stdout.split("\n\n")[-1].split())
     assert data["advice"].endswith(why)
-    assert why.endswith("This is measured, not proved; if questions hang together, name a cluster column.")
+    assert why.endswith("This is measured, not proved; if questions depend on each other, name a cluster column.")
 
 
 def test_the_command_names_the_file_and_how_it_was_read(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_progress_goes_to_standard_error(calibrated: str, monkeypatch: pytest.Mo
     monkeypatch.setattr("robustpool.cli.compare.share_bar", lambda: share_bar(patience=0.0))
     done = run(calibrated, *QUICK, "--json")
     assert json.loads(done.stdout)["questions"] == 150
-    assert {"reading", "minimax", "drawing the questions again"} <= set(done.stderr.splitlines())
+    assert {"reading", "minimax", "bootstrapping the questions"} <= set(done.stderr.splitlines())
 
 
 def test_help_has_examples() -> None:
@@ -252,7 +252,7 @@ BAD = [
     ("{csv} --report page.pdf", "--report must name an HTML file; it is 'page.pdf'."),
     ("{csv} --report {csv}", "--report must name an HTML file"),
     ("{csv} --column p", "--column must be written as role=name, such as probability=p; it is 'p'."),
-    ("{csv} --column cluster=a --cluster b", "a column must be named once; cluster is 'a' and 'b'."),
+    ("{csv} --column cluster=a --cluster b", "a role must be given once; cluster is 'a' and 'b'."),
 ]
 
 
@@ -290,4 +290,4 @@ def test_ctrl_c_ends_with_a_sentence_and_status_130(
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 130
-    assert "stopped before there was anything to keep" in capsys.readouterr().err
+    assert "stopped before there was a result" in capsys.readouterr().err

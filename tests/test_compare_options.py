@@ -183,11 +183,11 @@ def test_no_power_is_best_where_the_likeliest_always_comes_true() -> None:
 
 def test_rules_for_two_are_listed_with_a_reason() -> None:
     assert {rule.name for rule in COMPARISON.rules} == {"robust", "mean", "geometric-odds"}
-    assert COMPARISON.unscored["product"] == "made for two outcomes; for more there are robust, mean, geometric-odds."
+    assert COMPARISON.unscored["product"] == "it is for two outcomes; for more, use robust, mean, geometric-odds."
     assert {"bordley", "minimax"} <= set(COMPARISON.unscored)
     only = rp.compare(TABLE, rules=["product", "robust"])
     assert list(only.unscored) == ["product"]
-    with input_error(r"^reference must be a rule that can be scored; product cannot be: made for two"):
+    with input_error(r"^reference must be a rule that can be scored; product cannot be: it is for two"):
         rp.compare(TABLE, reference="product")
 
 
@@ -212,7 +212,7 @@ def test_at_their_word_some_are_certain_and_wrong_and_contradictions_are_counted
     comparison = rp.compare(table_of(reports, TABLE.outcome, TABLE.options), clip=0)
     assert of(comparison, "robust").certain_and_wrong == 1
     (note,) = comparison.notes
-    ruled_out = "1 question of which somebody rules out each option: averages take them as numbers, all other"
+    ruled_out = "1 question in which every option is ruled out by somebody: averages use them as numbers, all other"
     assert note.startswith(ruled_out)
 
 
@@ -267,7 +267,7 @@ def test_questions_with_options_of_their_own() -> None:
     assert as_data(comparison)["base_rate"] is None
     text = "\n".join(as_lines(comparison, 300))
     assert "each question has its own options, up to 3." in text
-    assert "Giving all options of a question the same probability has 0.5833." in text
+    assert "Giving all options of a question the same probability scores 0.5833." in text
 
 
 def test_the_worst_brier_score_is_2() -> None:
@@ -297,10 +297,10 @@ def test_recalibration_is_for_two_outcomes() -> None:
 def test_the_advice_names_a_rule_that_there_is_and_no_theory() -> None:
     assert of(COMPARISON, "robust").verdict is Verdict.BETTER
     assert COMPARISON.advice[0].startswith("What to do: use robust (")
-    assert "What is proved of rules is about two outcomes, and not about these questions." in COMPARISON.advice
+    assert "The proofs about rules are for two outcomes, not for these questions." in COMPARISON.advice
     assert "minimax" not in said(COMPARISON)
     same = rp.compare(replace(TABLE, outcome=np.zeros(120)))
-    assert same.advice[1] == "All outcomes are the same: nothing can be learnt from them about rules."
+    assert same.advice[1] == "All outcomes are the same, so they cannot show which rule is better."
 
 
 def test_json_has_the_fields_of_a_binary_comparison() -> None:
@@ -316,9 +316,9 @@ def test_json_has_the_fields_of_a_binary_comparison() -> None:
 
 def test_lines_name_what_was_not_scored_once() -> None:
     text = "\n".join(as_lines(COMPARISON, 400))
-    assert text.count("made for two outcomes") == 1
+    assert text.count("it is for two outcomes") == 1
     assert "of the 3 options the most frequent came true in" in text
-    assert "Always saying how often each option came true has" in text
+    assert "Always forecasting how often each option came true scores" in text
 
 
 def test_the_page_says_what_its_numbers_are(tmp_path: Path) -> None:

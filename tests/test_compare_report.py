@@ -256,7 +256,7 @@ def test_the_other_scores_are_those_of_the_record(page: Page) -> None:
 
 
 def test_the_decompositions_are_those_of_the_record(page: Page) -> None:
-    table = tables(page)["What the scores are made of"]
+    table = tables(page)["Parts of the scores"]
     for rule, row in zip(comparison().rules, table.rows, strict=True):
         assert [float(cell) for cell in row[1:3]] == pytest.approx(rule.decomposition[:2], abs=5e-5)
         if rule.log_decomposition is None:
@@ -291,21 +291,21 @@ def test_the_page_has_the_advice_and_says_what_was_done() -> None:
 
 
 def test_the_surface_is_that_of_two_answers(page: Page) -> None:
-    assert "What robust makes of two answers" in {section.title for section in page.sections}
+    assert "The forecast of robust for two answers" in {section.title for section in page.sections}
     titles = {picture.name: picture.title for picture in pictures(page)}
-    assert titles["pairs"] == "What robust makes of two answers, with pairs of yours on it"
+    assert titles["pairs"] == "The forecast of robust for two answers, with pairs of yours on it"
 
 
 def test_the_base_rate_is_shown_where_it_is_to_be_had(page: Page) -> None:
-    assert page.sections[0].text.endswith("Always saying the base rate has 0.2547.")
-    assert "base rate has" not in comparison_page(comparison(base_rate_brier=math.nan)).sections[0].text
+    assert page.sections[0].text.endswith("Always forecasting the base rate scores 0.2547.")
+    assert "base rate scores" not in comparison_page(comparison(base_rate_brier=math.nan)).sections[0].text
 
 
 def test_every_picture_has_words(page: Page) -> None:
     record, found = comparison(), pictures(page)
     assert [picture.name for picture in found] == [
         "differences", "reliability-individuals", "reliability-extremized-odds:d=1.5", "reliability-mean",
-        "reliability-robust", "pairs", "reliability-as they came-recalibrated",
+        "reliability-robust", "pairs", "reliability-original-recalibrated",
     ]  # fmt: skip
     assert all(len(picture.alt) > 40 and picture.meaning.count(". ") in (1, 2) for picture in found)
     assert len({picture.alt for picture in found}) == len(found)
@@ -321,11 +321,11 @@ def test_every_picture_has_words(page: Page) -> None:
         "share of the forecasts in each 5% of the scale, every question counting once; the tallest is 50%."
         in (words["reliability-mean"])
     )
-    assert "the tallest is 50% (as they came) and 50% (recalibrated)" in words["reliability-as they came-recalibrated"]
+    assert "the tallest is 50% (original) and 50% (recalibrated)" in words["reliability-original-recalibrated"]
     assert "would save 0.0131 of the Brier score of 0.2001" in words["reliability-mean"]
     happened = sum(outcome for _, _, outcome in record.pair_sample)
     assert f"300 pairs of answers on it: {happened} triangles" in words["pairs"]
-    assert "0.1873 after recalibration, and 0.2201 without" in words["reliability-as they came-recalibrated"]
+    assert "0.1873 after recalibration, and 0.2201 without" in words["reliability-original-recalibrated"]
 
 
 @pytest.mark.parametrize(("rule", "share"), [("mean", "0%"), ("geometric-odds", "0%"), ("product", "50%")])
@@ -341,7 +341,7 @@ def test_little_data_makes_a_smaller_page() -> None:
     )  # fmt: skip
     page = comparison_page(few)
     titles = [section.title for section in page.sections]
-    assert not {"After recalibration", "What robust makes of two answers"} & set(titles)
+    assert not {"After recalibration", "The forecast of robust for two answers"} & set(titles)
     names = [picture.name for picture in pictures(page)]
     assert names == ["differences", "reliability-individuals", "reliability-mean"]
     text = render(page)

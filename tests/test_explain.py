@@ -774,13 +774,16 @@ def test_a_contradiction_is_explained_and_warned_of() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["0.7", "0.6", "--prior-range", "0.1", "0.2"], "--prior-range goes with --explain and changes no forecast"),
+        (
+            ["0.7", "0.6", "--prior-range", "0.1", "0.2"],
+            "--prior-range needs --explain and does not change the forecast",
+        ),
         (["0.7", "abc", "--explain"], "report 2 must be a number; it is 'abc'."),
         (["0.7", "60", "--explain"], "report 2 must lie in [0, 1]; it is 60; for 60 % write 0.6."),
         (["nan", "nan", "--explain"], "report 1 must be a number; it is 'nan'."),
         (["0.5", "0.5", "--rule", "weather.json", "--explain", "--clip", "0.1"], "clip is for rules"),
         (["0.5", "0.4", "--rule", "weather.json", "--explain"], "reports must be a profile of the design's family"),
-        (["0.5", "0.4,0.6", "--rule", "weather.json", "--explain"], "reports must have one length"),
+        (["0.5", "0.4,0.6", "--rule", "weather.json", "--explain"], "reports must have the same length"),
     ],
 )
 def test_wrong_input_gets_one_sentence(arguments: list[str], sentence: str, designs: Path) -> None:

@@ -131,4 +131,4 @@ def test_the_command_line_gives_what_it_scored(answers: Path, run: Run) -> None:
             (score,) = (score["brier"] for score in scores[group] if score["name"] == rule)
             assert score == pytest.approx(brier, abs=1e-15), (rule, group)
     _, err = run("aggregate", str(answers), "--rule", "mean", "--clip", "0.1")
-    assert "robustpool: --clip changes nothing for mean: to an average of probabilities 0 and 1 are" in err
+    assert "robustpool: --clip has no effect on mean: an average of probabilities treats 0 and 1" in err

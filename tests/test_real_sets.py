@@ -102,13 +102,13 @@ def test_over_confident_surveys_two_at_a_time_and_all_at_once() -> None:
     assert stretch.value == pytest.approx(1.05, abs=0.01)
     for comparison in (everyone, two):
         assert not diagnose(comparison).stretched
-        assert "expected to lose to the mean, unless the forecasters are recalibrated first" in said(comparison)
+        assert "expected to do worse than the mean, unless the forecasters are recalibrated first" in said(comparison)
         assert {rule.recalibration for rule in comparison.recalibrated} == {"platt"}  # the mean expects too much
-        assert "since the mean expects too much" in said(comparison)
-    assert "Every rule that goes beyond the average loses to the mean here, as expected." in said(two)
+        assert "because the mean forecasts too high" in said(comparison)
+    assert "Every rule that extremises loses to the mean here, as expected." in said(two)
     best = everyone.recalibrated[0]
     assert (best.name, round(best.brier.value, 4), best.verdict) == ("extremized-odds", 0.1867, Verdict.CANNOT_TELL)
     assert said(everyone).startswith(
-        "What to do: use the mean: nothing that was tried is surely better but geometric-mean, which leans"
+        "What to do: use the mean: nothing that was tried is significantly better except geometric-mean, which is"
     )
     assert "to try it: `robustpool aggregate FILE --rule extremized-odds --recalibrate platt`" in said(everyone)

@@ -97,13 +97,13 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         ("f.csv 0.7", "aggregate takes numbers or one file; the arguments are 'f.csv 0.7'."),
         ("f.csv f.csv", "aggregate takes numbers or one file; the arguments are 'f.csv f.csv'."),
         ("f.csv --percnt", "there is no option '--percnt'"),
-        ("f.csv -o f.csv", "--out must be another file than the input; both are 'f.csv'."),
-        ("f.csv -o ./f.csv", "--out must be another file than the input; both are 'f.csv'."),
+        ("f.csv -o f.csv", "--out must differ from the input file; both are 'f.csv'."),
+        ("f.csv -o ./f.csv", "--out must differ from the input file; both are 'f.csv'."),
         ("f.csv -o f.csv/x", "cannot be written"),
         ("f.csv -o out.xlsx", "the output must end in .csv, .tsv or .parquet; it is 'out.xlsx'."),
         ("f.csv --clip 0.7", "clip must lie in [0, 0.5); it is 0.7."),
         ("f.csv --explain", "--explain is for the numbers of one event; 'f.csv' is a file."),
-        ("f.csv --per-forecaster", "--per-forecaster goes with --recalibrate; there is none."),
+        ("f.csv --per-forecaster", "--per-forecaster needs --recalibrate, which is missing."),
         ("f.csv --recalibrate magic", "--recalibrate must be one of slope, platt, isotonic; it is 'magic'."),
         ("f.csv --column p", "--column must be written as role=name, such as probability=p; it is 'p'."),
         ("f.csv --half-life 3", "half_life needs a column timestamp; there is none."),
@@ -123,21 +123,21 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         ("f.csv --options H,D", "with the options H, D a forecaster must have a column that ends in each"),
         ("f.csv --options H,D --layout long", "options end the names of the columns of a wide table"),
         ("f.csv --column question_id=question_id,day", "column question_id is said to be 'day'; the columns are"),
-        ("f.csv --rejects f.csv", "--rejects must be another file than the others; 'f.csv' is one of them."),
-        ("f.csv --rejects o.csv -o o.csv", "--rejects must be another file than the others; 'o.csv' is"),
+        ("f.csv --rejects f.csv", "--rejects must differ from the other files; 'f.csv' is one of them."),
+        ("f.csv --rejects o.csv -o o.csv", "--rejects must differ from the other files; 'o.csv' is"),
         ("f.csv --rejects f.csv/x", "cannot be written"),
         ("f.csv --rejects r.parquet", "--rejects must name a CSV file; it is 'r.parquet'."),
-        ("0.7 --odds decimal", "--odds goes with a file; '0.7' is none."),
-        ("0.7 --date-format d/m/Y", "--date-format goes with a file; '0.7' is none."),
-        ("0.7 --rejects r.csv", "--rejects goes with a file; '0.7' is none."),
+        ("0.7 --odds decimal", "--odds needs a file; '0.7' is not a file."),
+        ("0.7 --date-format d/m/Y", "--date-format needs a file; '0.7' is not a file."),
+        ("0.7 --rejects r.csv", "--rejects needs a file; '0.7' is not a file."),
         ("none/f", "the file 'none/f' does not exist."),
         ("", "aggregate needs something to combine; give some probabilities, or one file: `robustpool aggregate 0.7"),
         ("0.5 0_1", "report 2 must be a number; it is '0_1'."),
         ("nan 0.5", "report 1 must be a number; it is 'nan'."),
         ("0.5 1_0/20", "report 2 must be a number; it is '1_0/20'."),
-        ("0.7 0.6 --percent", "--percent goes with a file; '0.7' is none."),
-        ("0.7 0.6 -o out.csv", "--out goes with a file; '0.7' is none."),
-        ("0.7 --half-life 3", "--half-life goes with a file; '0.7' is none."),
+        ("0.7 0.6 --percent", "--percent needs a file; '0.7' is not a file."),
+        ("0.7 0.6 -o out.csv", "--out needs a file; '0.7' is not a file."),
+        ("0.7 --half-life 3", "--half-life needs a file; '0.7' is not a file."),
     ],
 )
 def test_wrong_commands(robustpool: Any, arguments: str, sentence: str) -> None:
@@ -303,7 +303,7 @@ def test_outcomes_in_a_file_of_their_own(robustpool: Any, command: str) -> None:
     assert (status, printed, said) == (2, "", "robustpool: the file 'none.csv' does not exist.\n")
     status, printed, said = robustpool(command, "fcasts.csv", "--outcomes", "ifps.csv", "--rejects", "ifps.csv")
     assert (status, printed) == (2, "")
-    assert said == "robustpool: --rejects must be another file than the others; 'ifps.csv' is one of them.\n"
+    assert said == "robustpool: --rejects must differ from the other files; 'ifps.csv' is one of them.\n"
 
 
 def test_no_answer_is_not_written(robustpool: Any) -> None:

@@ -1,4 +1,4 @@
-"""How work is mapped over priors, structures, intervals or settings: in this process, unless another executor is in use.
+"""How work is mapped over priors or structures: in this process, unless another executor is in use.
 
 Results come in the order of the items, and reductions are left folds in that order, so the executor and its number of
 workers cannot change a bit. ``common`` is what every item needs; an executor sends it to a worker once. To run the work

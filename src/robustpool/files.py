@@ -23,7 +23,7 @@ def write_json(path: FilePath, data: Any) -> None:
 
 
 def check_writable(path: FilePath) -> None:
-    """Say that a file cannot be written before the work is done, not after."""
+    """Refuse a file that cannot be written before the work is done, not after it."""
     target = Path(path).absolute()
     if target.exists() and not target.is_file():
         raise InputError(f"{os.fspath(path)!r} cannot be written: it is not a regular file.")
@@ -35,7 +35,7 @@ def check_writable(path: FilePath) -> None:
 
 
 def refuse_foreign(name: str, path: FilePath, sign: str, kind: str) -> None:
-    """Say that a file cannot be written, or is somebody else's: one in whose beginning the sign of its kind is missing."""
+    """Refuse to overwrite a file of another kind: one whose beginning does not contain ``sign``."""
     check_writable(path)
     target = Path(path)
     if target.is_file() and target.stat().st_size:

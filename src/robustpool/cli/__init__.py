@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
-RESUME = "; it goes on with --resume if a checkpoint stands beside the design"
+RESUME = "; --resume continues if there is a checkpoint next to the design"
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
             print(pooled(reports, rule, None).text(as_json=as_json))  # noqa: T201
     except KeyboardInterrupt:
         resume = RESUME if "design" in sys.argv[1:2] else ""
-        _fail(f"stopped before there was anything to keep{resume}.", 130)
+        _fail(f"stopped before there was a result{resume}.", 130)
     except SolverError as error:
         _fail(str(error), 1)
     except RobustpoolError as error:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _run_app() -> None:
-    """Everything but a few numbers goes through typer, which takes longer to start than the numbers to combine."""
+    """Run a command with typer, which takes longer to start than a few numbers take to combine."""
     import typer
 
     from .app import app

@@ -1,4 +1,4 @@
-"""``robustpool aggregate``: combine a few numbers and say why, or combine a table of forecasts."""
+"""``robustpool aggregate``: combine a few numbers and explain the forecast, or combine a table of forecasts."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ def aggregate(
     clip: Annotated[
         float | None,
         Option(
-            help="Bring probabilities into [CLIP, 1 - CLIP] first, for rules in which a certain one decides; 0 takes them at "
-            "their word.",
+            help="Clip probabilities to [CLIP, 1 - CLIP] first, for rules in which a 0 or 1 decides; 0 turns this off.",
             show_default="0.01",
         ),
     ] = None,
     explain: Annotated[
-        bool, Option("--explain", help="Say why: other rules, the base rate, and what is assumed.")
+        bool, Option("--explain", help="Explain the forecast: other rules, the base rate and the assumptions.")
     ] = False,
     prior_range: Annotated[
         tuple[float, float] | None,
@@ -46,19 +45,19 @@ def aggregate(
     ] = None,
     files: FileOptions,
 ) -> Answer:
-    """Combine probabilities for one event into one, or a table of them into one for each question.
+    """Combine probabilities for one event into one forecast, or a table into one forecast per question.
 
-    Percentages such as 70% and fractions such as 1/3 are numbers too. For a design whose reports are vectors (more than two states, or higher-order
-    reports) write each with commas; for a design on decisions, the name of the state.
+    Percentages such as 70% and fractions such as 1/3 are allowed. If the reports of a design are vectors (more than two
+    states, or higher-order reports), write each with commas; if they are decisions, write the name of the state.
 
-    --explain adds a reason to repeat to others: what the other rules say, at which base rate somebody who knows it would
-    agree, and what the forecast can cost if the evidence is independent. --prior-range LO HI adds what it would change
-    to know that the base rate lies there.
+    --explain adds the reasons: the forecasts of the other rules, the base rate that the forecast implies, and its
+    worst-case regret if the evidence is independent. --prior-range LO HI adds the effect of knowing that the base rate
+    lies in that range.
 
     A file is CSV (comma, semicolon or tab; gzipped or not), Parquet or Excel: long, with the columns question_id,
     forecaster_id, probability and perhaps outcome, timestamp, weight, cluster and option, or wide, with one column for each
-    forecaster, or for each forecaster and option. Of several answers the last one counts. Rows that cannot be used are left
-    out, and standard error says which and why; if that is more than half of them, there is no answer, and the status is 1.
+    forecaster, or for each forecaster and option. If a forecaster answers a question several times, the last answer counts. Rows that cannot be used are left
+    out and reported on standard error; if they are more than half, there is no forecast, and the exit status is 1.
 
     \b
     Examples:
@@ -86,20 +85,20 @@ def aggregate(
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
         return pooled_file(only_file(reports), rule, clip, files, as_json=context.params["as_json"])
     if (option := files.given()) is not None:
-        raise InputError(f"{option} goes with a file; {reports[0]!r} is none.")
+        raise InputError(f"{option} needs a file; {reports[0]!r} is not a file.")
     if explain:
         return explained(reports, rule, clip, prior_range)
     if prior_range is not None:
         low, high = prior_range
         raise InputError(
-            "--prior-range goes with --explain and changes no forecast; a rule for that range is made by "
-            f"`robustpool design --prior-range {low:g} {high:g} --nature continuous` and used with --rule design.json."
+            "--prior-range needs --explain and does not change the forecast; to design a rule for that range, run "
+            f"`robustpool design --prior-range {low:g} {high:g} --nature continuous`, then pass --rule design.json."
         )
     return pooled(reports, rule, clip)
 
 
 def _refuse_options(words: list[str], context: typer.Context) -> None:
-    """Words that look like options are none that typer knows; -0.1 and -5% are numbers, and - is standard input."""
+    """Reject words that look like options but are unknown; -0.1 and -5% are numbers, and - is standard input."""
     for word in words:
         if word.startswith("-") and word.lstrip("-")[:1].isalpha():
             name = word.partition("=")[0]

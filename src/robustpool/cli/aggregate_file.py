@@ -1,4 +1,4 @@
-"""``robustpool aggregate FILE``: combine a table of forecasts into one forecast a question."""
+"""``robustpool aggregate FILE``: combine a table of forecasts into one forecast per question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..tables.pooled import PooledTable
 
 SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ".gz", ".parquet", ".pq", ".xlsx", ".xls"}
-"""Names that end so are meant as files; what the file is, its content tells."""
+"""Arguments with these endings are files; the content decides the format."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FileOptions(TableOptions):
 
     out: Annotated[
         Path | None,
-        Option("--out", "-o", help="With a file: where the forecasts go, .csv or .parquet, or - for standard output."),
+        Option("--out", "-o", help="With a file: the output file, .csv or .parquet, or - for standard output."),
     ] = None
     half_life: Annotated[
         float | None,
@@ -40,13 +40,13 @@ class FileOptions(TableOptions):
     as_of: Annotated[
         str | None,
         Option(
-            metavar="TIME", help="With a file: only answers until then; a date without a time includes its day, in UTC."
+            metavar="TIME", help="With a file: use answers up to TIME; a date without a time includes its day, in UTC."
         ),
     ] = None
     recalibrate: Annotated[
-        str | None, Option(help="With a file that has outcomes: slope, platt or isotonic, before combining.")
+        str | None, Option(help="With a file that has outcomes: recalibrate first, by slope, platt or isotonic.")
     ] = None
-    per_forecaster: Annotated[bool, Option("--per-forecaster", help="With --recalibrate: each forecaster alone.")] = (
+    per_forecaster: Annotated[bool, Option("--per-forecaster", help="With --recalibrate: one fit per forecaster.")] = (
         False
     )
 
@@ -89,10 +89,10 @@ def pooled_file(file: str, rule: str, clip: float | None, options: FileOptions, 
     how = options.reading() | {"as_of": options.as_of}
     options.check(file, options.out)
     if options.per_forecaster and options.recalibrate is None:
-        raise InputError("--per-forecaster goes with --recalibrate; there is none.")
+        raise InputError("--per-forecaster needs --recalibrate, which is missing.")
     if options.out is not None:
         if options.out.exists() and Path(file).exists() and options.out.samefile(file):
-            raise InputError(f"--out must be another file than the input; both are {file!r}.")
+            raise InputError(f"--out must differ from the input file; both are {file!r}.")
         suffix_of(options.out)
         check_writable(options.out)
     with options.writing_rejects(), warnings_on_standard_error(RowsLeftOutWarning, ClippedWarning), share_bar() as bar:

@@ -11,7 +11,7 @@ from . import aggregate, bounds, compare, design, theory
 
 app = typer.Typer(
     name="robustpool",
-    help="Design and apply aggregators of probability forecasts that stay good whatever the forecasters' information was.",
+    help="Combine probability forecasts, and design rules with a small worst case over the forecasters' information.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -28,7 +28,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     pass
@@ -39,12 +39,12 @@ _LINES: dict[Callable[..., None], str] = {
     aggregate.aggregate: "Combine probabilities, or a table of them.",
     compare.compare: "Score the rules on forecasts with known outcomes.",
     bounds.rules: "List the rules.",
-    design.design: "Find the rule with the least worst-case regret.",
+    design.design: "Find the rule with the smallest worst-case regret.",
     bounds.worst_case: "Search for the worst case of a rule or design.",
     bounds.certify: "Prove bounds on the worst case of a rule or design.",
     bounds.verify: "Check the proofs in a certificate.",
-    theory.plan: "Say which grid, rounds and work the theorems require.",
-    theory.lipschitz_curve: "Say what smoothness costs.",
+    theory.plan: "Show which grid, rounds and work the theorems require.",
+    theory.lipschitz_curve: "Show what smoothness costs.",
     theory.random_family: "Draw a finite family of structures.",
     theory.reproduce: "Recompute the paper's table and figures.",
 }

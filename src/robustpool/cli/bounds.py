@@ -1,4 +1,4 @@
-"""``robustpool rules``, ``worst-case``, ``certify`` and ``verify``: what a rule can lose, on record, searched, proved and checked."""
+"""``robustpool rules``, ``worst-case``, ``certify`` and ``verify``: worst cases on record, searched, proved and re-checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ..verification.reading import STEPS
 from .command import command
-from .output import Answer, say
+from .output import Answer
 from .progress import progress_bar, share_bar
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def certify(
     ] = None,
     agents: Agents = None,
     prior_range: PriorRange = None,
-    family: Annotated[str | None, Option(help="The family file of a design that was made for one.")] = None,
+    family: Annotated[str | None, Option(help="A family file; certify over its structures.")] = None,
     paradigm: Annotated[
         str | None,
         Option(
@@ -91,8 +91,8 @@ def certify(
     """Prove bounds on the worst-case regret, over all priors, all reports and any number of signals.
 
     The upper bound is proved with rigorous arithmetic, the lower bound by an explicit structure, and both can be re-checked
-    with `robustpool verify`. Ctrl-C keeps the bound that was reached. Exit status 1: a bound was proved, but it is
-    further than the tolerance above the worst structure found.
+    with `robustpool verify`. Ctrl-C keeps the best bound so far. Exit status 1: a bound was proved, but it lies
+    further above the worst structure found than the tolerance.
 
     \b
     Examples:
@@ -111,7 +111,7 @@ def certify(
     about: Any = family
     if agents is not None or prior_range is not None:
         if family is not None:
-            raise InputError("--family brings its own structures; leave out --agents and --prior-range.")
+            raise InputError("--family defines its own structures; leave out --agents and --prior-range.")
         about = _independent(rule, agents, prior_range)
     began = time.perf_counter()
     last: Any = None
@@ -127,18 +127,14 @@ def certify(
             line = f"{bound}, {state.done:,} of {every:,} intervals of priors"
             tell(line, completed=state.done, total=every, bound=bound)
 
-        try:
-            certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
-        except KeyboardInterrupt:
-            say("stopped before a bound was reached; no certificate was written.")
-            raise
+        certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
     certificate.save(target)
     finished, seconds = last.left == 0, time.perf_counter() - began
     return Answer(*results.certificate(rule, certificate, target, finished=finished, seconds=seconds), finished)
 
 
 def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> str:
-    """What tells one certificate from another: log-odds-alpha=0.6-3-agents-0.1-to-0.5."""
+    """The part of a certificate's file name that distinguishes it: log-odds-alpha=0.6-3-agents-0.1-to-0.5."""
     name = Path(rule).stem if rule.endswith(".json") else rule.replace(":", "-").replace(",", "-")
     count = "" if agents is None else f"-{agents}-agents"
     return name + count + ("" if prior_range is None else "-{:g}-to-{:g}".format(*prior_range))
@@ -165,9 +161,9 @@ def verify(
         int, Option(min=1, help="How much work the check may take, in steps of about a microsecond.")
     ] = STEPS,
 ) -> Answer:
-    """Re-check every bound of a certificate, from the file alone, with nothing of the code that made it.
+    """Re-check every bound of a certificate from the file alone, without the code that made it.
 
-    Shows each claim that was proved. A label in the file is shown apart: nothing is proved of it. Exit status 1: not
+    Shows each claim that was proved. A label is shown separately; nothing is proved about it. Exit status 1: not
     verified, with a sentence that says which claim does not hold, or that the check needs more than the budget.
 
     \b

@@ -55,7 +55,7 @@ def _option(name: str, annotation: Any, default: Any) -> Parameter:
 
 
 def check_report(report: str) -> None:
-    """Say that a report cannot be written to a file, or had better not be, before the work is done."""
+    """Check before the work that the report can be written, and that no other file is overwritten."""
     from ..checks import extra
     from ..errors import InputError
     from ..files import refuse_foreign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,49 +14,52 @@ from .progress import share_bar
 from .tables import TableOptions, tell
 
 
-@command
-def compare(
-    *,
-    file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
+@dataclass(frozen=True)
+class ScoringOptions:
+    """What is scored and how, by the names that `robustpool.compare` has for it."""
+
     clip: Annotated[
         float | None,
         Option(
             min=0,
             max=0.49,
-            help="Rules in which a certain answer decides see probabilities in [CLIP, 1 - CLIP], as in aggregate.",
+            help="Clip probabilities to [CLIP, 1 - CLIP] for rules in which a 0 or 1 decides, as in aggregate.",
             show_default="0.01",
         ),
-    ] = None,
+    ] = None
     pairs: Annotated[
         int | None,
-        Option(min=1, metavar="K", help="Score up to K random pairs a question.", show_default="all answers"),
-    ] = None,
-    rule: Annotated[
+        Option(min=1, metavar="K", help="Score up to K random pairs per question.", show_default="all answers"),
+    ] = None
+    rules: Annotated[
         list[str] | None, Option("--rule", "-r", help="A rule to score; may be repeated.", show_default="all rules")
-    ] = None,
-    reference: Annotated[str, Option(help="The rule that the others are compared with.")] = "mean",
+    ] = None
+    reference: Annotated[str, Option(help="The rule that the others are compared with.")] = "mean"
     recalibrate: Annotated[
         str, Option(help="auto, none, slope, platt or isotonic: also score the rules on recalibrated answers.")
-    ] = "auto",
-    per_forecaster: Annotated[
-        bool, Option("--per-forecaster", help="Recalibrate each forecaster alone, not all together.")
-    ] = False,
-    draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000,
-    seed: Annotated[int, Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0,
+    ] = "auto"
+    per_forecaster: Annotated[bool, Option("--per-forecaster", help="Recalibrate each forecaster separately.")] = False
+    draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000
+    seed: Annotated[int, Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0
+
+
+@command
+def compare(
+    *,
+    file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
+    scoring: ScoringOptions,
     cluster: Annotated[
-        str | None, Option(metavar="COLUMN", help="Questions with the same entry there are drawn together.")
+        str | None, Option(metavar="COLUMN", help="Column that groups questions that depend on each other.")
     ] = None,
     files: TableOptions,
-    report: Annotated[
-        str | None, Option(metavar="FILE.html", help="Also write a page about it, to look at and to send.")
-    ] = None,
+    report: Annotated[str | None, Option(metavar="FILE.html", help="Also write an HTML report.")] = None,
 ) -> Answer:
     """Score every rule on forecasts whose outcomes are known, and say which one to use.
 
     The table has a row for each answer (question_id, forecaster_id, probability, outcome) or one for each question with
     a column for each forecaster. Brier scores are means over questions. The intervals are 95 % bootstrap intervals over
-    questions, or over clusters of them. Rows that cannot be used are left out, and summarised on standard error; if that is
-    more than half of them, nothing is compared, and the status is 1.
+    questions, or over clusters of them. Rows that cannot be used are left out and summarised on standard error; if they
+    are more than half, nothing is compared, and the exit status is 1.
 
     \b
     Examples:
@@ -90,18 +93,7 @@ def compare(
         tell(table.rejected, table.tally, len(table.questions))
         return Answer({**left_out, "output": None}, [], yes=False)
     with share_bar() as bar:
-        comparison = score(
-            table,
-            rules=rule or None,
-            clip=clip,
-            pairs=pairs,
-            seed=seed,
-            recalibrate=recalibrate,
-            per_forecaster=per_forecaster,
-            draws=draws,
-            reference=reference,
-            progress=bar,
-        )
+        comparison = score(table, **{**vars(scoring), "rules": scoring.rules or None}, progress=bar)
     named = naming_file(comparison, file, **files.repeated())
     tell(table.rejected, table.tally, len(table.questions))
     lines = as_lines(named, terminal_width())

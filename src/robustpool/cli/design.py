@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,47 +19,55 @@ if TYPE_CHECKING:
     from ..families.conditionally_independent import ConditionallyIndependent
 
 
+@dataclass(frozen=True)
+class SolvingOptions:
+    """The game and how it is solved, by the names that `robustpool.solve` has for it."""
+
+    nature: Annotated[str, Option(help="grid, or continuous: any reports and priors.")] = "grid"
+    lipschitz: Annotated[float | None, Option(help="Only aggregators with this Lipschitz constant in the 1-norm.")] = (
+        None
+    )
+    loss: Annotated[str, Option(help="square or log.")] = "square"
+    paradigm: Annotated[str, Option(help="additive, absolute or ratio.")] = "additive"
+    canonical: Annotated[
+        str | None, Option(help="Among the tables within the tolerance: smooth, or a rule to be near to.")
+    ] = None
+    method: Annotated[
+        str | None, Option(help="cutting-planes or multiplicative-weights.", show_default="cutting-planes")
+    ] = None
+    tolerance: Annotated[float, Option(help="Stop when upper - lower is at most this.")] = 1e-6
+    rounds: Annotated[int | None, Option(help="Stop after this many rounds.", show_default="200 or 10000")] = None
+    epsilon: Annotated[float | None, Option(help="Theory mode: run the rounds that the theorem requires.")] = None
+    resume: Annotated[bool, Option("--resume", help="Continue from the checkpoint next to the design file.")] = False
+
+
 @command
 def design(
+    *,
     agents: Annotated[int | None, Option(help="How many conditionally independent agents.", show_default="2")] = None,
     reports: Annotated[int | None, Option(help="N: their reports are multiples of 1/N.", show_default="20")] = None,
     priors: Annotated[
         str | None, Option(help="M: the priors are multiples of 1/M; or continuous.", show_default="400")
     ] = None,
-    nature: Annotated[str, Option(help="grid, or continuous: any reports and priors.")] = "grid",
     prior_range: Annotated[
         tuple[float, float] | None, Option(metavar="LO HI", help="Only priors between LO and HI.")
     ] = None,
-    family: Annotated[str | None, Option(help="Instead: a finite family of structures, a JSON file.")] = None,
-    lipschitz: Annotated[
-        float | None, Option(help="Only aggregators with this Lipschitz constant in the 1-norm.")
-    ] = None,
+    family: Annotated[str | None, Option(help="A JSON file with a finite family of structures, instead.")] = None,
     symmetric: Annotated[bool, Option("--symmetric", help="Only aggregators that treat the agents alike.")] = False,
     monotone: Annotated[bool, Option("--monotone", help="Only aggregators that rise with each report.")] = False,
-    loss: Annotated[str, Option(help="square or log.")] = "square",
-    paradigm: Annotated[str, Option(help="additive, absolute or ratio.")] = "additive",
-    canonical: Annotated[
-        str | None, Option(help="Of the tables within the tolerance, the one that is: smooth, or near a rule.")
-    ] = None,
-    method: Annotated[
-        str | None, Option(help="cutting-planes or multiplicative-weights.", show_default="cutting-planes")
-    ] = None,
-    tolerance: Annotated[float, Option(help="Stop when upper - lower is at most this.")] = 1e-6,
-    rounds: Annotated[int | None, Option(help="Stop after this many rounds.", show_default="200 or 10000")] = None,
-    epsilon: Annotated[float | None, Option(help="Theory mode: play the rounds that the theorem asks for.")] = None,
+    solving: SolvingOptions,
     out: Annotated[str, Option("--out", "-o", help="The design file to write.")] = "design.json",
     report: Annotated[
-        str | None, Option(metavar="FILE.html", help="Also write a page about the design, to look at and to send.")
+        str | None, Option(metavar="FILE.html", help="Also write an HTML report about the design.")
     ] = None,
-    resume: Annotated[bool, Option("--resume", help="Go on from the checkpoint beside the design file.")] = False,
 ) -> Answer:
-    """Find the aggregator with the least worst-case regret over a family of information structures.
+    """Find the aggregator with the smallest worst-case regret over a family of information structures.
 
     The family is that of conditionally independent agents with reports and priors on grids, or the one in a file.
 
-    Writes the design with its bounds, and a page about it if you ask for a report. Ctrl-C keeps what was reached. Exit
-    status 1 means that the gap did not reach the tolerance: the design is written all the same, and beside it stays a
-    checkpoint from which --resume goes on.
+    Writes the design with its bounds and, with --report, a page about it. Ctrl-C keeps the best result so far. Exit
+    status 1 means that the gap did not reach the tolerance; the design is still written, and --resume continues from
+    the checkpoint next to it.
 
     \b
     Examples:
@@ -82,31 +91,18 @@ def design(
             raise InputError(
                 f"{option} is for conditionally independent agents; --family {family!r} has its own structures."
             )
-    if nature == "continuous" and priors not in (None, "continuous"):
+    continuous = solving.nature == "continuous"
+    if continuous and priors not in (None, "continuous"):
         raise InputError(f"--nature continuous means any prior; --priors is {priors!r}.")
-    priors = priors or ("continuous" if nature == "continuous" else "400")
+    priors = priors or ("continuous" if continuous else "400")
     structures = load_family(family) if family is not None else _independent(agents, reports, priors, prior_range)
     _writable(out, family, report)
     restrictions: list[Restriction] = [Symmetric()] if symmetric else []
     restrictions += [Monotone()] if monotone else []
     checkpoint = Path(f"{out}.checkpoint.npz")
-    with _progress(tolerance if epsilon is None else None) as progress:
-        solution = solve(
-            structures,
-            tolerance=tolerance,
-            loss=loss,
-            paradigm=paradigm,
-            lipschitz=lipschitz,
-            restrictions=restrictions,
-            method=method,
-            nature=nature,
-            canonical=canonical,
-            rounds=rounds,
-            epsilon=epsilon,
-            progress=progress,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+    with _progress(solving.tolerance if solving.epsilon is None else None) as progress:
+        how: dict[str, Any] = vars(solving)
+        solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
     save_design(solution, out)
     if solution.converged:
         checkpoint.unlink(missing_ok=True)  # there is nothing left to resume
@@ -132,7 +128,7 @@ def _independent(
 
 
 def _writable(out: str, family: str | None, report: str | None) -> None:
-    """Say that a file cannot be written, or had better not be, before the work is done."""
+    """Check before the work that the files can be written, and that no other file is overwritten."""
     from ..designs.design_file import DESIGN_FORMAT
     from ..errors import InputError
     from ..files import refuse_foreign
@@ -154,7 +150,7 @@ def _progress(tolerance: float | None) -> Iterator[Callable[[Any, int], None]]:
     with progress_bar(*texts, remaining=True, bounds="setting up") as tell:
 
         def progress(state: Any, rounds: int) -> None:
-            want = f" (want {tolerance:.0e})" if tolerance is not None else ""
+            want = f" (target {tolerance:.0e})" if tolerance is not None else ""
             bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e}{want}"
             line = f"round {state.round:,} of {rounds:,}: {bounds}"
             tell(line, completed=state.round, total=rounds, bounds=bounds)

@@ -74,28 +74,28 @@ def _numbers(reports: list[str], rule: str, clip: float | None) -> tuple[list[An
     if not is_design_file(rule):
         return [_probability(place, text) for place, text in enumerate(reports, start=1)], None
     if clip is not None:
-        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
+        raise InputError("clip is for rules; a design uses the reports of its family unchanged.")
     design = load_design(rule)
     family = design.family
     names = family.states if isinstance(family, FiniteRecord) and family.report == "decision" else ()
     numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
     lengths = {len(number) if isinstance(number, list) else 1 for number in numbers}
     if len(lengths) > 1:
-        raise InputError(f"reports must have one length; they have the lengths {sorted(lengths)}.")
+        raise InputError(f"reports must have the same length; the lengths are {sorted(lengths)}.")
     return numbers, design
 
 
 def _design_report(place: int, text: str, names: tuple[str, ...]) -> Any:
     """A number, a vector with commas, or the name of a state for a design on decisions."""
     if text in names:
-        chosen = names.index(text)
-        return float(chosen) if len(names) == 2 else [float(k == chosen) for k in range(len(names))]
+        state = names.index(text)
+        return float(state) if len(names) == 2 else [float(k == state) for k in range(len(names))]
     parts = [_report(place, part) for part in text.split(",")]
     return parts if len(parts) > 1 else parts[0]
 
 
 def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
-    """How many reports were clipped; said on standard error where nobody asked for it."""
+    """How many reports were clipped; reported on standard error if clipping was by default."""
     import numpy as np
 
     from ..aggregators.rules import get_rule
@@ -114,7 +114,7 @@ def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str
 
     aggregator = as_aggregator(rule)
     if clip and isinstance(aggregator, Rule) and aggregator.averages:
-        line = f"--clip changes nothing for {rule}: to an average of probabilities 0 and 1 are numbers like others."
+        line = f"--clip has no effect on {rule}: an average of probabilities treats 0 and 1 like any other number."
     elif clipped and clip is None:
         line = clipped_words(clipped, of, "--clip 0", what)
     else:
@@ -124,7 +124,7 @@ def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str
 
 @contextmanager
 def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
-    """Warnings become lines on standard error, but for those of some kinds, which are told otherwise."""
+    """Warnings become lines on standard error, except for some kinds, which are reported elsewhere."""
     import warnings
 
     with warnings.catch_warnings(record=True) as caught:
@@ -136,7 +136,7 @@ def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
 
 
 def _probability(place: int, text: str) -> float:
-    """A report to a rule; percentages without their sign are told apart from other numbers that are no probabilities."""
+    """A report for a rule; a number that looks like a percentage without its sign gets its own error."""
     number = _report(place, text)
     if text.endswith("%") and not 0 <= number <= 1:
         raise InputError(f"report {place} must lie between 0% and 100%; it is {text}.")

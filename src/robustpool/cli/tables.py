@@ -24,53 +24,53 @@ READING = ("layout", "format", "odds", "options", "decimal", "date_format", "out
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a file is read, as the user says it: the options that the commands share."""
+    """How a file is read: the options that the commands share."""
 
-    percent: Annotated[bool, Option("--percent", help="Of a file: its probabilities are percentages.")] = False
-    strict: Annotated[bool, Option("--strict", help="Of a file: a row that cannot be used is an error.")] = False
+    percent: Annotated[bool, Option("--percent", help="With a file: the probabilities are percentages.")] = False
+    strict: Annotated[bool, Option("--strict", help="With a file: a row that cannot be used is an error.")] = False
     layout: Annotated[
-        str, Option(help="Of a file: long (one answer a row), wide (one forecaster a column) or auto.")
+        str, Option(help="With a file: long (one answer per row), wide (one forecaster per column) or auto.")
     ] = "auto"
     format: Annotated[
-        str, Option(help="Of a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto.")
+        str, Option(help="With a file: robustpool, metaculus, gjp, iqisa, hubverse, bookmakers or auto.")
     ] = "auto"
     column: Annotated[
         list[str] | None,
         Option(
             metavar="ROLE=NAME",
-            help="Of a file: what a column is, such as probability=p; question_id=Date,Home,Away if several name the question.",
+            help="With a file: the role of a column, as in probability=p; several can be question_id=Date,Home,Away.",
         ),
     ] = None
     odds: Annotated[
         str | None,
         Option(
             metavar="decimal",
-            help="Of a file: its values are decimal odds, such as 2.5; with options normalised for each forecaster.",
+            help="With a file: values are decimal odds, such as 2.5; with options, normalised per forecaster.",
         ),
     ] = None
     options: Annotated[
         str | None,
         Option(
             metavar="A,B,...",
-            help="Of a wide file: how the columns of each forecaster end, such as H,D,A for B365H, B365D, B365A.",
-            show_default="told",
+            help="With a wide file: the endings of each forecaster's columns, such as H,D,A for B365H, B365D, B365A.",
+            show_default="recognised",
         ),
     ] = None
-    decimal: Annotated[str, Option(metavar="MARK", help="Of a file: the decimal mark, such as , for 0,75.")] = "."
+    decimal: Annotated[str, Option(metavar="MARK", help="With a file: the decimal mark, such as , for 0,75.")] = "."
     date_format: Annotated[
         str | None,
         Option(
             metavar="CODES",
-            help="Of a file: how its times are written, such as %d/%m/%Y or d/m/Y.",
+            help="With a file: the format of its times, such as %d/%m/%Y or d/m/Y.",
             show_default="ISO 8601",
         ),
     ] = None
-    outcomes: Annotated[
-        str | None, Option(metavar="FILE", help="Of a file: another one with the questions' outcomes.")
-    ] = None
+    outcomes: Annotated[str | None, Option(metavar="FILE", help="With a file: another file that has the outcomes.")] = (
+        None
+    )
     rejects: Annotated[
         Path | None,
-        Option(metavar="FILE.csv", help="Of a file: where all rows go that were left out, with line and reason."),
+        Option(metavar="FILE.csv", help="With a file: write all rows that were left out, with line and reason."),
     ] = None
 
     def reading(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class TableOptions:
         return {"column": named_columns(self.column or []), **values}
 
     def check(self, file: str, *others: Path | None) -> None:
-        """Say that the rejected rows cannot be written, or are in the way, before anything is read."""
+        """Check before anything is read that the rejected rows can be written, and overwrite no other file."""
         from ..files import check_writable
 
         if self.rejects is None:
@@ -94,12 +94,12 @@ class TableOptions:
             raise InputError(f"--rejects must name a CSV file; it is {str(self.rejects)!r}.")
         used = [Path(file), *(Path(other) for other in (self.outcomes, *others) if other is not None)]
         if any(path.resolve() == self.rejects.resolve() for path in used):
-            raise InputError(f"--rejects must be another file than the others; {str(self.rejects)!r} is one of them.")
+            raise InputError(f"--rejects must differ from the other files; {str(self.rejects)!r} is one of them.")
         check_writable(self.rejects)
 
     @contextmanager
     def writing_rejects(self) -> Iterator[None]:
-        """Write the rejected rows even if they are all there are; then the answer is no, as it is if most are rejected."""
+        """Write the rejected rows even if no row is left; the exit status is then 1, as if most were rejected."""
         from ..tables.rejecting import RejectedError, remedy
 
         try:
@@ -129,13 +129,13 @@ def named_columns(texts: Iterable[str]) -> dict[str, str]:
         if not (role and equals and name):
             raise InputError(f"--column must be written as role=name, such as probability=p; it is {text!r}.")
         if columns.get(role, name) != name:
-            raise InputError(f"a column must be named once; {role} is {columns[role]!r} and {name!r}.")
+            raise InputError(f"a role must be given once; {role} is {columns[role]!r} and {name!r}.")
         columns[role] = name
     return columns
 
 
 def tell(rejected: RowsLeftOut, tally: Tally, questions: int) -> bool:
-    """Say on standard error what was not used; whether so much that there is no answer, for which the reason comes first."""
+    """Report on standard error what was not used; True if it is too much for a forecast, and the reason comes first."""
     from ..tables.rejecting import summary_lines, why_no_answer
 
     reason = why_no_answer(rejected, tally, questions)

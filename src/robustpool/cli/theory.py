@@ -19,7 +19,7 @@ def plan(
     reports: Annotated[int | None, Option(help="Reports are multiples of 1/REPORTS.")] = None,
     lipschitz: Annotated[float | None, Option(help="Aggregators have this Lipschitz constant.")] = None,
 ) -> Answer:
-    """Say what grid, rounds and work the paper's theorems ask for, and what is practical.
+    """Show the grid, rounds and work that the paper's theorems require, and a practical command.
 
     \b
     Examples:
@@ -101,14 +101,15 @@ def reproduce(
     what: Annotated[str, Argument(help="table1, figures or all.")] = "all",
     out: Annotated[str, Option("--out", "-o", help="The folder to write to.")] = "reproduction",
     quick: Annotated[
-        bool, Option("--quick", help="Fewer rounds of Algorithm 1 and coarser grids: some minutes.")
+        bool, Option("--quick", help="Fewer rounds of Algorithm 1 and coarser grids: a few minutes.")
     ] = False,
 ) -> Answer:
     """Recompute the paper's Table 1 and its figures, prove the bounds, and write a report.
 
     In the folder: report.html, which needs nothing else; table1.csv; figures/ as PNG and PDF, each with the numbers that it is
-    drawn from as NPZ; designs/; certificates/, each of which `robustpool verify FILE` checks. Ctrl-C keeps what was reached; exit status
-    1 then says that not all is there. Full size takes seven to eight minutes on two cores, --quick three to four.
+    drawn from as NPZ; designs/; certificates/, each checked by `robustpool verify FILE`. Ctrl-C keeps the results so
+    far; exit status 1 then means that the run is incomplete. Full size takes seven to eight minutes on two cores,
+    --quick three to four.
 
     \b
     Examples:

@@ -32,10 +32,10 @@ DEFAULT = next(iter(RULES))
 """The rule that is used where none is named."""
 
 LEANING = "geometric-mean"
-"""It leans towards no on every question: no rule to recommend, whatever its score."""
+"""It is biased towards no on every question, so it is never recommended, whatever its score."""
 
 COMMAND = "robustpool aggregate FILE"
-"""How the commands begin; who knows the file, and how it was read, puts that in place of FILE."""
+"""How the commands begin; a caller that knows the file and the reading options replaces FILE by them."""
 
 TO_DO = "What to do: "
 """How the advice begins."""
@@ -43,36 +43,36 @@ TO_DO = "What to do: "
 
 def advise(comparison: Comparison) -> tuple[str, ...]:
     """The sentences, in the order: what to do, sample, individuals, what theory expects, what the data say."""
-    found = diagnose(comparison)
+    diagnosis = diagnose(comparison)
     if comparison.base_rate in (0.0, 1.0):
         return (
-            f"{TO_DO}wait until other outcomes are in.",
-            "All outcomes are the same: nothing can be learnt from them about rules.",
+            f"{TO_DO}wait for questions with a different outcome.",
+            "All outcomes are the same, so they cannot show which rule is better.",
         )
-    if found.confidence in (Confidence.WRONG_WAY, Confidence.UNINFORMED):
-        return _without_a_rule(comparison, found)
+    if diagnosis.confidence in (Confidence.WRONG_WAY, Confidence.UNINFORMED):
+        return _without_a_rule(comparison, diagnosis)
     if comparison.answers == comparison.questions:
-        sentences = [_nothing_to_combine(comparison), _sample(comparison, found)]
-        sentences.append(confidence_says(comparison.individuals, found))
+        sentences = [_nothing_to_combine(comparison), _sample(comparison, diagnosis)]
+        sentences.append(confidence_says(comparison.individuals, diagnosis))
     else:
-        sentences = [_what_to_do(comparison, found), _sample(comparison, found)]
-        sentences += [*individuals_say(comparison.individuals, found), theory_says(comparison, found)]
-        sentences += [*_data(comparison, found), _recalibration(comparison, found)]
+        sentences = [_what_to_do(comparison, diagnosis), _sample(comparison, diagnosis)]
+        sentences += [*individuals_say(comparison.individuals, diagnosis), theory_says(comparison, diagnosis)]
+        sentences += [*_data(comparison, diagnosis), _recalibration(comparison, diagnosis)]
     return tuple(filter(None, [*sentences, _reservation(comparison)]))
 
 
 # ------------------------------------------------------------------------------------------------- nothing to choose from
 
 
-def _without_a_rule(comparison: Comparison, found: Diagnosis) -> tuple[str, ...]:
-    """The forecasts say nothing about the outcomes, or the opposite."""
-    wrong_way = found.confidence is Confidence.WRONG_WAY
-    to_do = "look at the outcome column first" if wrong_way else "say the base rate and leave the forecasts aside"
+def _without_a_rule(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The forecasts carry no information about the outcomes, or point the wrong way."""
+    wrong_way = diagnosis.confidence is Confidence.WRONG_WAY
+    to_do = "check the outcome column first" if wrong_way else "forecast the base rate and ignore the forecasters"
     reference = reference_of(comparison)
     base_rate = "" if comparison.options is not None else f", {percent(comparison.base_rate)},"
     return (
         f"{TO_DO}{to_do}.",
-        confidence_says(comparison.individuals, found),
+        confidence_says(comparison.individuals, diagnosis),
         (
             f"{without_forecasters(comparison)}{base_rate} has a Brier score of "
             f"{comparison.base_rate_brier:.4f}, {the(reference.name)} {reference.brier.value:.4f}."
@@ -82,38 +82,38 @@ def _without_a_rule(comparison: Comparison, found: Diagnosis) -> tuple[str, ...]
 
 
 def _nothing_to_combine(comparison: Comparison) -> str:
-    to_do = f"{TO_DO}there is nothing to combine, as each question has one answer"
+    to_do = f"{TO_DO}there is nothing to combine, because each question has only one answer"
     own = _named(comparison.reference, comparison.recalibrated)
     if own is None or own.verdict is not Verdict.BETTER:
         return f"{to_do}."
     gain = f"{own.brier.value:.4f} against {reference_of(comparison).brier.value:.4f}"
-    return f"{to_do}; recalibrate it ({own.recalibration}): {gain}.{_by(own, comparison)}"
+    return f"{to_do}; recalibrate the answers ({own.recalibration}): {gain}.{_by(own, comparison)}"
 
 
 # ------------------------------------------------------------------------------------------------------------ what to do
 
 
-def _what_to_do(comparison: Comparison, found: Diagnosis) -> str:
-    if found.sample is Sample.SMALL:
+def _what_to_do(comparison: Comparison, diagnosis: Diagnosis) -> str:
+    if diagnosis.sample is Sample.SMALL:
         size = "questions" if comparison.clusters is None else "clusters of questions"
         rule = _until_more_is_known(comparison)
-        keep = f"keep the rule that you have, or take {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
-        return f"{TO_DO}{keep}: so few cannot tell which rule is best.{_by(rule, comparison)}"
-    minimax = _named("minimax", comparison.rules) if _theorys_case(found) else None
+        keep = f"keep your current rule, or use {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
+        return f"{TO_DO}{keep}. There are too few to tell which rule is best.{_by(rule, comparison)}"
+    minimax = _named("minimax", comparison.rules) if _theorys_case(diagnosis) else None
     if minimax is not None and _stands(minimax, comparison):
         best = comparison.rules[0]
-        tied = "" if best.name in ("minimax", LEANING) else f"; {best.name}, the best score, cannot be told from it"
+        tied = "" if best.name in ("minimax", LEANING) else f"; {best.name} scores best, but not significantly so"
         return f"{TO_DO}use minimax{_told(minimax, comparison)}{tied}.{_by(minimax, comparison)}"
     winner, recalibrated = _winner(comparison.rules), _winner(comparison.recalibrated)
-    if recalibrated is not None and found.sharing is Sharing.NESTED:
+    if recalibrated is not None and diagnosis.sharing is Sharing.NESTED:
         simple = _named(comparison.reference, comparison.recalibrated)
         winner = simple if simple is not None and simple.verdict is Verdict.BETTER else recalibrated
-    elif recalibrated is not None and (winner is None or _gains(recalibrated, winner, found)):
+    elif recalibrated is not None and (winner is None or _gains(recalibrated, winner, diagnosis)):
         winner = recalibrated
     if winner is None:
         return _keep(comparison)
     first = "" if winner.recalibration == "none" else f"recalibrate the forecasters ({winner.recalibration}), then "
-    why = _why_not_the_best(winner, comparison, found)
+    why = _why_not_the_best(winner, comparison, diagnosis)
     if minimax is not None:
         why = f", which did better here than minimax{why}"
     return f"{TO_DO}{first}use {the(winner.name)}{_told(winner, comparison)}{why}.{_by(winner, comparison)}"
@@ -124,73 +124,71 @@ def _named(name: str, rules: tuple[RuleScore, ...]) -> RuleScore | None:
 
 
 def _until_more_is_known(comparison: Comparison) -> RuleScore:
-    """The default rule, unless it was not scored or is told apart from the reference for the worse."""
+    """The default rule, unless it was not scored or is significantly worse than the reference."""
     default = _named(DEFAULT, comparison.rules)
     return reference_of(comparison) if default is None or default.verdict is Verdict.WORSE else default
 
 
 def _told(rule: RuleScore, comparison: Comparison) -> str:
-    """The score of a rule beside that of the reference, to follow its name."""
+    """The score of a rule and that of the reference, to follow its name."""
     reference = reference_of(comparison)
     if rule is reference:
         return ""
-    scores = f" ({rule.brier.value:.4f} against {reference.brier.value:.4f} of {the(reference.name)}"
+    scores = f" ({rule.brier.value:.4f} against {reference.brier.value:.4f} for {the(reference.name)}"
     if rule.recalibration != "none":
-        scores += " without"
-    return f"{scores}, which it cannot be told from)" if rule.verdict is Verdict.CANNOT_TELL else f"{scores})"
+        scores += " without recalibration"
+    return f"{scores}, not significant)" if rule.verdict is Verdict.CANNOT_TELL else f"{scores})"
 
 
 def _keep(comparison: Comparison) -> str:
-    """Nothing is told apart from the reference, for the better: keep it, and name what comes nearest."""
+    """Nothing is significantly better than the reference: keep it, and name the rule that comes nearest."""
     reference = reference_of(comparison)
     leaning = any(rule.name == LEANING and rule.verdict is Verdict.BETTER for rule in comparison.rules)
-    but = f" but {LEANING}, which leans towards no on every question" if leaning else ""
-    keep = (
-        f"{TO_DO}use {the(reference.name)}: nothing that was tried is surely better{but}.{_by(reference, comparison)}"
-    )
+    but = f" except {LEANING}, which is biased towards no on every question" if leaning else ""
+    keep = f"{TO_DO}use {the(reference.name)}: nothing that was tried is significantly better{but}.{_by(reference, comparison)}"
     best = _best(comparison)
     if best.brier.value > reference.brier.value - UNSEEN:
         return keep
     trial = _command(best, comparison.clip) if best.recalibration != "none" else ""
     return (
-        f"{keep} {_after(best)} has the best score{' otherwise' if leaning else ''}, {best.brier.value:.4f} against "
-        f"{reference.brier.value:.4f}, but cannot be told from {the(reference.name)} "
+        f"{keep} {_after(best)} has the best score{' of the others' if leaning else ''}, {best.brier.value:.4f} against "
+        f"{reference.brier.value:.4f}, but is not significantly better than {the(reference.name)} "
         f"({best.difference.low:+.4f} to {best.difference.high:+.4f}){f'; to try it: {trial}' if trial else ''}."
     )
 
 
-def _why_not_the_best(chosen: RuleScore, comparison: Comparison, found: Diagnosis) -> str:
-    """Half a sentence if another rule has a better score."""
+def _why_not_the_best(winner: RuleScore, comparison: Comparison, diagnosis: Diagnosis) -> str:
+    """Half a sentence on the rule with the best score, if it is another one."""
     best = _best(comparison)
-    if best.brier.value > chosen.brier.value - UNSEEN:
+    if best.brier.value > winner.brier.value - UNSEEN:
         return ""
     if best.verdict is not Verdict.BETTER:
-        why = f"cannot be told from {the(comparison.reference)}"
-    elif found.sharing is Sharing.NESTED:
-        why = "has no second opinion to add up"
+        why = f"is not significantly better than {the(comparison.reference)}"
+    elif diagnosis.sharing is Sharing.NESTED:
+        why = "there is no second opinion to combine"
     else:
-        why = "may owe it to luck"
+        why = "this may be luck"
     return f"; {_after(best)} has the best score, {best.brier.value:.4f}, but {why}"
 
 
 def _stands(minimax: RuleScore, comparison: Comparison) -> bool:
-    """Whether the scores leave minimax where theory puts it: not worse than the reference, nor than the best rule."""
+    """Whether the scores agree with the theory: minimax is not worse than the reference, nor than the best rule."""
     return minimax.verdict is not Verdict.WORSE and (minimax.tied_with_best or comparison.rules[0].name == LEANING)
 
 
-def _gains(recalibrated: RuleScore, raw: RuleScore, found: Diagnosis) -> bool:
-    """Whether recalibration gains on the best rule without it; where averaging does its work, by more than chance."""
-    gained = recalibrated.difference.high if found.undone_by_averaging else recalibrated.difference.value
+def _gains(recalibrated: RuleScore, raw: RuleScore, diagnosis: Diagnosis) -> bool:
+    """Whether recalibration beats the best rule without it; significantly, if averaging already corrects the answers."""
+    gained = recalibrated.difference.high if diagnosis.undone_by_averaging else recalibrated.difference.value
     return gained <= raw.difference.value
 
 
 def _winner(rules: tuple[RuleScore, ...]) -> RuleScore | None:
-    """The best rule that is told apart from the reference."""
+    """The best rule that is significantly better than the reference."""
     return next((rule for rule in rules if rule.verdict is Verdict.BETTER and rule.name != LEANING), None)
 
 
 def _best(comparison: Comparison) -> RuleScore:
-    """The best score of all, leaving aside the rule that leans."""
+    """The best score of all, leaving aside the biased rule."""
     scored = (*comparison.rules, *comparison.recalibrated)
     return min(
         (rule for rule in scored if rule.name != LEANING or rule.verdict is Verdict.REFERENCE),
@@ -199,12 +197,12 @@ def _best(comparison: Comparison) -> RuleScore:
 
 
 def _after(rule: RuleScore) -> str:
-    """A rule at the head of a clause, with what was done before it."""
+    """A rule to begin a clause with, and the recalibration before it."""
     return the(rule.name) + ("" if rule.recalibration == "none" else f" after recalibration ({rule.recalibration})")
 
 
 def _by(rule: RuleScore, comparison: Comparison) -> str:
-    """The sentence with the command that does it."""
+    """The sentence with the command."""
     command = _command(rule, comparison.clip)
     two = " (for two answers)" if comparison.pairs is not None else ""
     return f" The command{two}: {command}." if command else ""
@@ -231,15 +229,15 @@ def _command(rule: RuleScore, clip: float) -> str:
 # ------------------------------------------------------------------------------------------------------ what the data say
 
 
-def _sample(comparison: Comparison, found: Diagnosis) -> str:
+def _sample(comparison: Comparison, diagnosis: Diagnosis) -> str:
     size = counted(comparison.questions, "question")
     if comparison.clusters is not None:
         size += f" in {counted(comparison.clusters, 'cluster')}"
     difference = findable(comparison)
-    finds = f"a difference of {_rounded(difference)} in Brier score four times out of five" if difference else ""
-    if found.sample is Sample.SMALL:
-        return f"{size}: a small sample, which cannot tell much{f' (it finds {finds})' if finds else ''}."
-    return f"{size} find {finds}." if finds else ""
+    detects = f"a Brier difference of {_rounded(difference)} would be detected 80 % of the time" if difference else ""
+    if diagnosis.sample is Sample.SMALL:
+        return f"{size}: the sample is small{f' ({detects})' if detects else ''}."
+    return f"With {size}, {detects}." if detects else ""
 
 
 def _rounded(difference: float) -> str:
@@ -251,78 +249,88 @@ def _rounded(difference: float) -> str:
     return f"{difference:.{max(-floor(log10(difference)), 0)}f}"
 
 
-def _data(comparison: Comparison, found: Diagnosis) -> list[str]:
+def _data(comparison: Comparison, diagnosis: Diagnosis) -> list[str]:
     reference = reference_of(comparison)
-    sentences = [] if found.sample is Sample.SMALL else [_beyond(comparison, found) or _told_apart(comparison)]
+    sentences = [] if diagnosis.sample is Sample.SMALL else [_beyond(comparison, diagnosis) or _significant(comparison)]
     score = comparison.base_rate_brier
     if score < reference.brier.value - UNSEEN:
-        sentences.append(f"{without_forecasters(comparison)} has {score:.4f}, less than {the(reference.name)}.")
+        sentences.append(f"{without_forecasters(comparison)} scores {score:.4f}, better than {the(reference.name)}.")
     return sentences
 
 
-def _told_apart(comparison: Comparison) -> str:
+def _significant(comparison: Comparison) -> str:
     if len(comparison.rules) == 1:
         return ""
     verdicts = [rule.verdict for rule in comparison.rules]
     clear = [verdict for verdict in (Verdict.BETTER, Verdict.WORSE) if verdict in verdicts]
     if not clear:
-        return f"No rule can be told apart from {the(comparison.reference)}."
+        return f"No rule differs significantly from {the(comparison.reference)}."
     counts = listed([f"{verdicts.count(verdict)} did {verdict.value}" for verdict in clear])
-    return f"Of {counted(len(comparison.rules) - 1, 'other rule')} {counts} than {the(comparison.reference)}."
+    return f"Of {counted(len(comparison.rules) - 1, 'other rule')}, {counts} than {the(comparison.reference)}."
 
 
-def _beyond(comparison: Comparison, found: Diagnosis) -> str:
-    """What going beyond the average did, and whether that was expected."""
+def _beyond(comparison: Comparison, diagnosis: Diagnosis) -> str:
+    """The effect of extremising, and whether it was expected."""
     beyond = [rule for rule in comparison.rules if is_extremising(rule.name)]
-    if found.extremising not in (Extremising.HELPS, Extremising.HURTS):
+    if diagnosis.extremising not in (Extremising.HELPS, Extremising.HURTS):
         return ""
-    helps = found.extremising is Extremising.HELPS
+    helps = diagnosis.extremising is Extremising.HELPS
     if {rule.verdict for rule in beyond} == {Verdict.BETTER if helps else Verdict.WORSE}:
-        did = f"Every rule that goes beyond the average {'beats' if helps else 'loses to'} {the(comparison.reference)} here"
+        did = f"Every rule that extremises {'beats' if helps else 'loses to'} {the(comparison.reference)} here"
     else:
-        did = f"Going beyond the average {found.extremising.value} here"
-    expected = _expected(found)
-    so = "" if expected is None else ", as expected" if expected is found.extremising else ", against expectation"
+        did = f"Extremising {diagnosis.extremising.value} here"
+    expected = _expected(diagnosis)
+    so = (
+        ""
+        if expected is None
+        else ", as expected"
+        if expected is diagnosis.extremising
+        else ", contrary to expectation"
+    )
     return f"{did}{so}."
 
 
-def _expected(found: Diagnosis) -> Extremising | None:
-    """What going beyond the average should do, as `theory_says` has it; None where it expects nothing."""
-    if found.confidence is Confidence.OVER:
-        return Extremising.HELPS if found.stretched else Extremising.HURTS
-    return Extremising.HELPS if found.confidence is Confidence.UNDER or _theorys_case(found) else None
+def _expected(diagnosis: Diagnosis) -> Extremising | None:
+    """The effect of extremising that `theory_says` expects; None if it expects nothing."""
+    if diagnosis.confidence is Confidence.OVER:
+        return Extremising.HELPS if diagnosis.stretched else Extremising.HURTS
+    return Extremising.HELPS if diagnosis.confidence is Confidence.UNDER or _theorys_case(diagnosis) else None
 
 
-def _recalibration(comparison: Comparison, found: Diagnosis) -> str:
-    """What cross-fitted recalibration did, or that it is to be had."""
+def _recalibration(comparison: Comparison, diagnosis: Diagnosis) -> str:
+    """What cross-fitted recalibration did, or a hint that it is available."""
     if not comparison.recalibrated:
         possible = comparison.options is None
-        wanted = possible and found.confidence in (Confidence.OVER, Confidence.UNDER) and found.sample is Sample.ENOUGH
+        wanted = (
+            possible
+            and diagnosis.confidence in (Confidence.OVER, Confidence.UNDER)
+            and diagnosis.sample is Sample.ENOUGH
+        )
         return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
     scores = [
-        f"{the(rule.name)} {rule.brier.value:.4f}"
+        f"{the(rule.name)} scores {rule.brier.value:.4f}"
         for rule in sorted(comparison.recalibrated, key=lambda rule: rule.name)
         if rule.name in (comparison.reference, DEFAULT)
     ]
     method, lean = comparison.recalibrated[0].recalibration, _lean(comparison)
-    why = f", since {the(comparison.reference)} expects {lean}" if lean and method.startswith("platt") else ""
-    return f"Recalibrated ({method}{why}), {listed(scores).replace(' 0.', ' has 0.', 1)}."
+    why = f", because {the(comparison.reference)} forecasts {lean}" if lean and method.startswith("platt") else ""
+    return f"After recalibration ({method}{why}), {listed(scores)}."
 
 
 def _lean(comparison: Comparison) -> str:
-    """Whether the reference rule expects the event too often or too rarely."""
+    """Whether the forecasts of the reference rule are too high or too low."""
     intercept = reference_of(comparison).intercept
     if intercept is None or intercept.low <= 0 <= intercept.high:
         return ""
-    return "too much" if intercept.value < 0 else "too little"
+    return "too high" if intercept.value < 0 else "too low"
 
 
 def _reservation(comparison: Comparison) -> str:
     if comparison.clusters is not None:
         return "This is measured, not proved."
-    return "This is measured, not proved; if questions hang together, name a cluster column."
+    return "This is measured, not proved; if questions depend on each other, name a cluster column."
 
 
-def _theorys_case(found: Diagnosis) -> bool:
+def _theorys_case(diagnosis: Diagnosis) -> bool:
     """Whether the individuals look calibrated and independent."""
-    return (found.confidence, found.sharing) == (Confidence.IN_LINE, Sharing.INDEPENDENT)
+    return (diagnosis.confidence, diagnosis.sharing) == (Confidence.IN_LINE, Sharing.INDEPENDENT)

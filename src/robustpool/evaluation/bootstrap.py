@@ -1,4 +1,4 @@
-"""What would other questions have said? Questions (or clusters of them) drawn again, with replacement.
+"""The bootstrap: questions (or clusters of them) drawn again, with replacement.
 
 Everything that is resampled here is a ratio of sums over questions. So a draw is a row of counts, how often each cluster
 was drawn, and the sums of a draw are counts @ sums of the clusters. Statistics that share a seed share their draws, and
@@ -32,7 +32,7 @@ LEAST_DRAWS = 200
 
 
 def affordable(draws: int, clusters: int) -> int:
-    """How many draws a table of that many clusters gets when so many are asked for.
+    """How many draws a table of that many clusters gets if ``draws`` are requested.
 
     >>> affordable(2000, 500), affordable(2000, 1_000_000)
     (2000, 200)

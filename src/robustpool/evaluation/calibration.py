@@ -1,6 +1,6 @@
-"""Are forecasts as sure as they are right? Slope and intercept of the outcome on the forecast's log-odds.
+"""Are forecasts calibrated? Slope and intercept of the outcome on the forecast's log-odds.
 
-logit Pr[y = 1] = a + b logit p. Slope b = 1 and intercept a = 0: taken at their word. b < 1: over-confident, the truth is
+logit Pr[y = 1] = a + b logit p. Slope b = 1 and intercept a = 0: calibrated. b < 1: over-confident, the truth is
 nearer to the base rate than they say; b > 1: under-confident [Cox1958]. docs/theory/scores has the formulas.
 """
 
@@ -34,7 +34,7 @@ class Calibration(NamedTuple):
 
 
 def clipped_logit(probabilities: Floats, clip: float = CLIP) -> Floats:
-    """logit of the probability brought into [clip, 1 - clip]."""
+    """logit of the probability clipped to [clip, 1 - clip]."""
     return logit(np.clip(probabilities, clip, 1 - clip))
 
 
@@ -105,7 +105,7 @@ def overlap(x: Floats, outcomes: Floats) -> bool:
 def calibration(
     forecasts: Floats, outcomes: Floats, weights: Floats, clusters: Integers, clip: float = CLIP
 ) -> Calibration | None:
-    """Slope and intercept, with intervals that allow for forecasts of one cluster hanging together.
+    """Slope and intercept, with intervals that allow for dependent forecasts within a cluster.
 
     The variance is the sandwich A^-1 B A^-1 G/(G - 1), A = sum_i w_i p_i (1 - p_i) x_i x_i^T, B = sum_g s_g s_g^T with s_g the
     score summed over cluster g, and G the number of clusters; the quantile is that of t with G - 1 degrees of freedom
@@ -134,7 +134,7 @@ def slope_alone(x: Floats, outcomes: Floats, weights: Floats, clusters: Integers
     The interval is that of `calibration`. None where no finite k fits best (x is never wrong about the side of 1/2, or never
     right), or with fewer than three clusters.
 
-    Three times out of four on the right side, which is log-odds of log 3 where 2 was said:
+    Three times out of four on the right side, which means log-odds of log 3 instead of 2:
 
     >>> x, y = np.tile([2.0] * 4 + [-2.0] * 4, 10), np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0], 10)
     >>> round(slope_alone(x, y, np.ones(80), np.arange(80)).value, 4), round(float(np.log(3)) / 2, 4)

@@ -1,4 +1,4 @@
-"""`compare`: every rule on forecasts whose outcomes are known, and what to make of it."""
+"""`compare`: score every rule on forecasts with known outcomes, and say what follows."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ def compare(
     Parameters
     ----------
     source
-        A `ForecastTable`, or whatever `read_forecasts` reads: a file, or a data frame.
+        A `ForecastTable`, or anything that `read_forecasts` reads: a file, or a data frame.
     rules
         Names of rules, design files or callables; by default all rules by name.
     clip
-        What `aggregate` takes, so that what is scored is what `aggregate` gives: by default rules in which a certain
-        report decides see reports in [0.01, 0.99]. Averages of probabilities are never clipped.
+        As in `aggregate`, so the scores are those of its forecasts: by default reports are clipped to [0.01, 0.99] for
+        rules in which a certain report decides. Averages of probabilities are never clipped.
     pairs
-        Score each rule on up to so many random pairs of answers a question, instead of on all answers at once.
+        Score each rule on up to this many random pairs of answers per question, instead of on all answers at once.
     seed
         Of the pairs, the folds and the resampling.
     recalibrate
         ``none``, ``slope``, ``platt``, ``isotonic`` (see `recalibrate`), or ``auto``: with at least 40 questions (or
-        clusters), ``slope`` if the individuals' calibration slope is told apart from 1, and ``platt`` if their intercept, or
-        with such a slope that of the reference rule, is told apart from 0: they lean to one side.
+        clusters), ``slope`` if the individuals' calibration slope differs significantly from 1, and ``platt`` if their
+        intercept (or, with such a slope, that of the reference rule) differs significantly from 0, a bias.
     per_forecaster
-        Whether each forecaster is recalibrated on her own, where she has enough questions.
+        Whether each forecaster is recalibrated separately, if she has enough questions.
     draws
-        How often the questions (or clusters) are drawn again; fewer for tables with more than 50,000 of them.
+        Bootstrap draws of the questions (or clusters); fewer for tables with more than 50,000 of them.
     reference
         The rule that differences are taken to; it is scored even if it is not among ``rules``.
     progress
@@ -93,8 +93,8 @@ def compare(
     ...     [f"q{q}" for q in range(60)], ["ann", "bob"], np.repeat(np.arange(60), 2), np.tile([0, 1], 60),
     ...     np.tile([0.9, 0.7, 0.2, 0.4, 0.6, 0.3], 20), np.tile([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], 10),
     ... )  # fmt: skip
-    >>> found = compare(table, rules=["mean", "product"])
-    >>> [(rule.name, round(rule.brier.value, 3)) for rule in found.rules]
+    >>> comparison = compare(table, rules=["mean", "product"])
+    >>> [(rule.name, round(rule.brier.value, 3)) for rule in comparison.rules]
     [('product', 0.095), ('mean', 0.127)]
     """
     say = progress or (lambda *_: None)
@@ -103,23 +103,23 @@ def compare(
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
-    asked = checks.whole("draws", draws, least=100)
-    chosen, unscored = contenders(rules)
-    name = _with_reference(chosen, unscored, reference)
+    requested = checks.whole("draws", draws, least=100)
+    candidates, unscored = contenders(rules)
+    name = _with_reference(candidates, unscored, reference)
     say("reading", 0.0)
     table, left_out = _resolved(read_forecasts(source, **reading), pairs)
     if table.options is not None:
-        chosen, unscored = for_options(chosen, unscored)
+        candidates, unscored = for_options(candidates, unscored)
         if method not in ("auto", "none"):
             raise InputError("recalibrate must be auto or none for questions with options; it is for two outcomes.")
         method = "none"
     panel = make_panel(table, pairs, seed)
     clusters = int(panel.clusters.max()) + 1
-    draws = affordable(asked, clusters)
+    draws = affordable(requested, clusters)
 
     say("the individuals", 0.1)
     individuals = describe(panel, draws=draws, seed=seed)
-    measured = _measured(chosen, "none", panel, clip, unscored, say, 0.2)
+    measured = _measured(candidates, "none", panel, clip, unscored, say, 0.2)
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
@@ -131,11 +131,11 @@ def compare(
         corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
         words = f"{method}, per forecaster" if per_forecaster else method
         # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
-        measured += _measured(chosen, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
+        measured += _measured(candidates, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
 
-    say("drawing the questions again", 0.8)
+    say("bootstrapping the questions", 0.8)
     touched = outside if table.options is None else raised
-    clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in chosen.values())
+    clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in candidates.values())
     scores = resample(measured, panel, draws=draws, seed=seed)
     comparison = Comparison(
         questions=len(table.questions),
@@ -157,7 +157,7 @@ def compare(
         unscored=unscored,
         advice=(),
         pair_sample=pair_sample(table, seed) if table.options is None else (),
-        notes=_notes(panel, chosen, low, clipped, asked, draws),
+        notes=_notes(panel, candidates, low, clipped, requested, draws),
         options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
@@ -181,24 +181,22 @@ def _resolved(table: ForecastTable, pairs: int | None) -> tuple[ForecastTable, i
     return kept, answered - len(kept.questions)
 
 
-def _with_reference(chosen: Contenders, unscored: dict[str, str], reference: str) -> str:
+def _with_reference(candidates: Contenders, unscored: dict[str, str], reference: str) -> str:
     """Add the reference to the rules, if it is not there; its canonical name."""
-    if reference in chosen or reference in unscored:
+    if reference in candidates or reference in unscored:
         return reference
     aggregator = as_aggregator(reference)
     name = name_of(reference, aggregator)
-    chosen.setdefault(name, aggregator)
+    candidates.setdefault(name, aggregator)
     return name
 
 
 def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
-    """How often the event happened (or the most frequent outcome came true), and what always saying so would score."""
-    y = table.outcome
-    if table.options is None:  # half of the score of two options
-        score = base_rate_brier(y, [("no", "yes")] * len(y), clusters) / 2
-        return {"base_rate": float(y.mean()), "base_rate_brier": score}
-    score = base_rate_brier(y, table.options, clusters)
-    return {"base_rate": base_rate(y, table.options), "base_rate_brier": score}
+    """How often the event happened (or the most frequent outcome came true), and the score of forecasting that."""
+    y, binary = table.outcome, table.options is None
+    options = table.options or [("no", "yes")] * len(y)
+    score = base_rate_brier(y, options, clusters) / (2 if binary else 1)  # half of the score of two options
+    return {"base_rate": float(y.mean()) if binary else base_rate(y, options), "base_rate_brier": score}
 
 
 # --------------------------------------------------------------------------------------------------------- what is done
@@ -207,10 +205,10 @@ def _base_rate(table: ForecastTable, clusters: Integers) -> dict[str, float]:
 def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
     """What recalibration the individuals call for: none, a slope, or an intercept as well.
 
-    A lean that is lost in the noise of single answers shows in their average, and that is what rules stretch.
+    A bias that is lost in the noise of single answers shows in their average, and rules that extremise amplify it.
     """
     slope, intercept = individuals.slope, individuals.intercept
-    if slope is None or slope.high < 0:  # not to be had, or the wrong way round
+    if slope is None or slope.high < 0:  # not available, or of the wrong sign
         return "none"
     if _off(intercept, 0.0):
         return "platt"
@@ -219,9 +217,9 @@ def _remedy(individuals: Individuals, of_reference: Interval | None) -> str:
     return "platt" if _off(of_reference, 0.0) else "slope"
 
 
-def _off(found: Interval | None, ideal: float) -> bool:
-    """Whether an estimate is told apart from what it should be."""
-    return found is not None and not found.low <= ideal <= found.high
+def _off(estimate: Interval | None, ideal: float) -> bool:
+    """Whether an estimate differs significantly from its ideal value."""
+    return estimate is not None and not estimate.low <= ideal <= estimate.high
 
 
 def _measured(
@@ -233,7 +231,7 @@ def _measured(
     say: Progress,
     done: float,
 ) -> list[Measured]:
-    """Score each rule; those that refuse the reports are left out, with what they say."""
+    """Score each rule; those that reject the reports are left out, with their error message."""
     measured = []
     for number, (name, rule) in enumerate(rules.items()):
         say(name, done + 0.3 * number / len(rules))
@@ -249,24 +247,24 @@ def _measured(
 # -------------------------------------------------------------------------------------------------------- what goes out
 
 
-def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, asked: int, draws: int) -> tuple[str, ...]:
-    """What was done to the data that a reader of the table might not expect."""
+def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, requested: int, draws: int) -> tuple[str, ...]:
+    """What was done to the data and might surprise a reader of the table."""
     notes = []
     if clipped:
         done = brought(clipped, panel.table.rows, "answer", clip, options=panel.table.options is not None)
-        notes.append(
-            f"{done} for rules in which a certain answer decides, as `aggregate` does it; --clip 0 takes them at their word."
-        )
+        notes.append(f"{done} for rules in which a certain answer decides, as in `aggregate`; --clip 0 turns this off.")
     at_odds = contradictions(panel)
     if at_odds:
-        odd, same = "with both a 0 and a 1", "say 0.5"
+        odd, same = "with both a 0 and a 1", "return 0.5"
         if panel.table.options is not None:
-            odd, same = "of which somebody rules out each option", "give all options the same"
+            odd, same = "in which every option is ruled out by somebody", "give all options the same probability"
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
-        notes.append(f"{what} {odd}: averages take them as numbers{'' if clip else f', all other rules {same}'}.")
+        notes.append(f"{what} {odd}: averages use them as numbers{'' if clip else f', all other rules {same}'}.")
     without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
     if panel.table.weight is not None and without:
-        notes.append(f"Without weights, as they take none: {', '.join(without)}.")
-    if draws < asked:
-        notes.append(f"The questions were drawn again {draws:,} times instead of {asked:,}, as they are so many.")
+        notes.append(f"Scored without weights, because they do not accept any: {', '.join(without)}.")
+    if draws < requested:
+        notes.append(
+            f"The bootstrap used {draws:,} draws instead of {requested:,}, because there are so many questions."
+        )
     return tuple(notes)

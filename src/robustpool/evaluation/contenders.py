@@ -14,7 +14,7 @@ from ..errors import InputError
 
 Contenders = dict[str, Callable[[Any], Any]]
 
-FOR_TWO = f"made for two outcomes; for more there are {', '.join(DISTRIBUTION_RULES)}."
+FOR_TWO = f"it is for two outcomes; for more, use {', '.join(DISTRIBUTION_RULES)}."
 
 
 def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[str, str]]:
@@ -23,18 +23,18 @@ def contenders(rules: Iterable[AnyAggregator] | None) -> tuple[Contenders, dict[
     >>> list(contenders(["mean", "karmarkar:a=2.5", "karmarkar:a=2"])[0])
     ['mean', 'karmarkar', 'karmarkar:a=2']
     >>> contenders(None)[1]
-    {'bordley': 'it needs its parameter prior; name it as bordley:prior=..., with the prior that you know.'}
+    {'bordley': 'it needs the parameter prior; write bordley:prior=..., with the prior that you know.'}
     """
     unscored: dict[str, str] = {}
     if rules is None:
-        unscored = {name: _what_it_needs(name) for name in RULES if _missing(name)}
+        unscored = _without_default()
         rules = [name for name in RULES if name not in unscored]
     named: Contenders = {}
     for rule in rules:
         aggregator = as_aggregator(rule)
         name = name_of(rule, aggregator)
         if name in named:
-            raise InputError(f"rules must have different names; {name} is there twice.")
+            raise InputError(f"rules must have different names; {name} occurs twice.")
         named[name] = aggregator
     return named, unscored
 
@@ -47,13 +47,14 @@ def for_options(rules: Contenders, unscored: dict[str, str]) -> tuple[Contenders
     )
 
 
-def _missing(name: str) -> list[str]:
-    return [key for key, parameter in RULES[name].parameters.items() if parameter.default is None]
-
-
-def _what_it_needs(name: str) -> str:
-    key = _missing(name)[0]
-    return f"it needs its parameter {key}; name it as {name}:{key}=..., with the {key} that you know."
+def _without_default() -> dict[str, str]:
+    """The rules with a parameter that has no default, and what to write."""
+    return {
+        name: f"it needs the parameter {key}; write {name}:{key}=..., with the {key} that you know."
+        for name, rule in RULES.items()
+        for key, parameter in rule.parameters.items()
+        if parameter.default is None
+    }
 
 
 def name_of(rule: AnyAggregator, aggregator: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison says about the assumptions of the theory, as a few findings; the words are made of them elsewhere."""
+"""Whether the assumptions of the theory hold in a comparison, as a few findings; `diagnosis_words` words them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 FEW_QUESTIONS = 40
 """Questions (or clusters) below which a sample is small. With n independent questions the slope of calibrated forecasts has
-a standard error of about 1/sqrt(n x 0.2 x 1) (mean p (1 - p) times variance of the log-odds), 0.35 at 40: below, a slope of
-1/2 and a slope of 1 are hardly told apart, and nor are most rules."""
+a standard error of about 1/sqrt(n x 0.2 x 1) (mean p (1 - p) times variance of the log-odds), 0.35 at 40: below that, a slope
+of 1/2 can hardly be distinguished from a slope of 1, and neither can most rules."""
 
 IN_LINE = (2 / 3, 3 / 2)
 """A slope whose interval lies in here is as good as 1: what is called 2/3 should at worst be called 0.61 or 0.74."""
@@ -32,27 +32,27 @@ INDEPENDENT = 0.2
 independent overstates it by a fifth at most."""
 
 NEARLY_ALL = 0.95
-"""Share of the questions with three answers or fewer from which on all are spoken of."""
+"""If at least this share of the questions has three answers or fewer, the advice treats all of them so."""
 
-FOUND_FOUR_TIMES_OF_FIVE = (1.96 + 0.84) / 1.96
-"""A difference as large as the half-width of its interval is told from 0 every other time; one that is larger by this
+DETECTED_80_PERCENT = (1.96 + 0.84) / 1.96
+"""A difference as large as the half-width of its interval is detected half of the time; one that is larger by this
 factor, 80 % of the time (the normal quantiles of 0.975 and 0.8)."""
 
 
 class Sample(StrEnum):
-    """How far the number of questions carries."""
+    """Whether there are enough questions."""
 
     SMALL = "small"
     ENOUGH = "enough"
 
 
 class Confidence(StrEnum):
-    """Whether individuals are as sure as they are right."""
+    """Whether the individuals are calibrated."""
 
     OVER = "over-confident"
     UNDER = "under-confident"
     IN_LINE = "in line"
-    UNINFORMED = "carry no information that can be seen"
+    UNINFORMED = "carry no detectable information"
     WRONG_WAY = "point the wrong way"
     CANNOT_TELL = "cannot tell"
 
@@ -67,7 +67,7 @@ class Sharing(StrEnum):
 
 
 class Extremising(StrEnum):
-    """What going beyond the average did on these questions, against the reference."""
+    """The effect of extremising on these questions, compared with the reference."""
 
     HELPS = "helps"
     HURTS = "hurts"
@@ -87,7 +87,7 @@ class Diagnosis:
 
     @property
     def undone_by_averaging(self) -> bool:
-        """Whether they are over-confident one by one, and their average is not."""
+        """Whether the individuals are over-confident but their average is not."""
         return self.confidence is Confidence.OVER and self.stretched
 
 
@@ -126,7 +126,7 @@ def _confidence(comparison: Comparison) -> Confidence:
 
 
 def _informed_together(comparison: Comparison) -> bool:
-    """Whether the reference rule sees what is lost in the noise of single answers."""
+    """Whether the reference rule is informative even if the noise of single answers hides it."""
     slope = reference_of(comparison).slope
     return slope is not None and slope.low > 0
 
@@ -148,7 +148,7 @@ def _sharing(individuals: Individuals) -> Sharing:
 
 
 def is_extremising(rule: str) -> bool:
-    """Whether a rule by that name goes beyond the average; designs and functions of one's own are not judged.
+    """Whether a rule by that name extremises; designs and functions of one's own are not judged.
 
     >>> is_extremising("karmarkar:a=2"), is_extremising("geometric-odds"), is_extremising("design.json")
     (True, False, False)
@@ -160,7 +160,7 @@ def is_extremising(rule: str) -> bool:
 
 
 def _extremising(rules: tuple[RuleScore, ...]) -> Extremising:
-    """It helps or hurts if some of these rules are told apart from the reference, and none lies on its other side."""
+    """It helps or hurts if some of these rules differ significantly from the reference, and none lies on its other side."""
     judged = [rule for rule in rules if is_extremising(rule.name)]
     verdicts = {rule.verdict for rule in judged}
     if not verdicts & {Verdict.BETTER, Verdict.WORSE}:
@@ -171,12 +171,12 @@ def _extremising(rules: tuple[RuleScore, ...]) -> Extremising:
 
 
 def findable(comparison: Comparison) -> float | None:
-    """The difference of Brier scores that as many questions find 80 % of the time, for a typical (median) pair of rules.
+    """The Brier difference that this many questions detect 80 % of the time, for a typical (median) pair of rules.
 
-    None where there are too few clusters for a verdict, or nothing differs by what four digits can show.
+    None if there are too few clusters for a verdict, or nothing differs within four digits.
     """
     if _size(comparison) < CLUSTERS_FOR_A_VERDICT:
         return None
     half_widths = [(rule.difference.high - rule.difference.low) / 2 for rule in comparison.rules]
     finite = [width for width in half_widths if UNSEEN < width < np.inf]
-    return FOUND_FOUR_TIMES_OF_FIVE * float(np.median(finite)) if finite else None
+    return DETECTED_80_PERCENT * float(np.median(finite)) if finite else None

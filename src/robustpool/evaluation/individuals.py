@@ -1,4 +1,4 @@
-"""The forecasters one by one, before any rule."""
+"""The individual forecasters, before any rule: score, calibration, dependence."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def pair_sample(table: ForecastTable, seed: int) -> tuple[tuple[float, float, in
         return ()
     question, first, second = sample_pairs(table.answers[some], -(-DRAWN_PAIRS // len(some)), seed)
     kept = np.sort(rng.permutation(len(question))[:DRAWN_PAIRS])
-    asked = some[question[kept]]
-    one, other = (table.probability[table.offsets[asked] + place[kept]] for place in (first, second))
-    return tuple(zip(one.tolist(), other.tolist(), table.outcome[asked].astype(int).tolist(), strict=True))
+    questions = some[question[kept]]
+    one, other = (table.probability[table.offsets[questions] + place[kept]] for place in (first, second))
+    return tuple(zip(one.tolist(), other.tolist(), table.outcome[questions].astype(int).tolist(), strict=True))

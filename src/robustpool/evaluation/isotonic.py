@@ -1,7 +1,7 @@
 """Isotonic recalibration, the reliability diagram that it draws, and the decomposition of a score that it gives.
 
 [Dimitriadis2021] call it CORP: consistent, optimally binned, reproducible, by the pool-adjacent-violators algorithm.
-The formulas stand in docs/theory/scores.
+The formulas are in docs/theory/scores.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def decompose(score: Score, fit: Isotonic) -> Decomposition:
     """
     base_rate = np.full_like(fit.frequencies, fit.at.yes.sum() / fit.at.weights.sum())
     own, recalibrated, constant = (
-        mean_score(score, said, fit.at) for said in (fit.at.values, fit.frequencies, base_rate)
+        mean_score(score, forecasts, fit.at) for forecasts in (fit.at.values, fit.frequencies, base_rate)
     )
     return Decomposition(own - recalibrated, constant - recalibrated, constant)
 

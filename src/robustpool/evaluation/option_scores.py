@@ -1,4 +1,4 @@
-"""What a distribution over options costs when the outcome is known. The formulas stand in docs/theory/scores.
+"""What a distribution over options costs when the outcome is known. The formulas are in docs/theory/scores.
 
 Forecasts have the shape (m, K), NaN beyond a question's own options; outcomes (m,) are numbers of options, from 0.
 """
@@ -43,9 +43,9 @@ def log_score(forecasts: Floats, outcomes: Floats) -> Floats:
     >>> log_score(np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]), np.array([0.0, 1.0])).round(3)
     array([0.693,   inf])
     """
-    said = np.take_along_axis(forecasts, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
+    given = np.take_along_axis(forecasts, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
     with np.errstate(divide="ignore"):  # log 0 is meant
-        return np.abs(np.log(said))
+        return np.abs(np.log(given))
 
 
 def same_options(options: Sequence[tuple[str, ...]]) -> bool:

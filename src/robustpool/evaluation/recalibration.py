@@ -1,7 +1,7 @@
-"""Make the individuals' answers mean what they say, before any rule: fitted on other questions than they are used on.
+"""Recalibrate the individuals' answers before any rule, by a correction that is fitted on other questions.
 
 For each of some folds of the questions (clusters stay together) the correction is fitted on the others. Folds are drawn
-without a look at the outcomes, so that a question's own outcome has no way into its own answers.
+without looking at the outcomes, so a question's own outcome cannot influence its own answers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def recalibrate(
         A correction for each forecaster who has answered at least 20 resolved questions with both outcomes (slope and
         platt: pulled towards the common one); the common one for the others.
     clip
-        Probabilities are brought into [clip, 1 - clip] first.
+        Probabilities are clipped to [clip, 1 - clip] first.
     folds
         The correction of a resolved question is fitted on the other folds; that of an unresolved one on all resolved ones. By
         default 20 folds; 5 beyond a thousand resolved questions (or clusters), where the luck of the draw does not show.
@@ -113,7 +113,7 @@ def recalibrate(
 
 
 def _dealt(table: ForecastTable, known: Booleans, folds: int | None, seed: int) -> Integers:
-    """The fold of each question, -1 where it is unresolved; clusters are dealt out like cards, unseen."""
+    """The fold of each question, -1 where it is unresolved; clusters are dealt out at random."""
     clusters = np.arange(len(known)) if table.cluster is None else table.cluster
     names, number = np.unique(clusters[known], return_inverse=True)
     happened = table.outcome[known]

@@ -1,6 +1,6 @@
-"""What a comparison of rules on forecasts with outcomes comes to, as plain data.
+"""The result of comparing rules on forecasts with outcomes, as plain data.
 
-All intervals are 95 % intervals. Scores are losses: smaller is better. Where nothing else is said a score is the mean over
+All intervals are 95 % intervals. Scores are losses: smaller is better. Unless stated otherwise, a score is the mean over
 questions, each counting once, whatever the number of its answers.
 """
 
@@ -57,7 +57,7 @@ class RuleScore:
     certain_and_wrong: int  # questions with an infinite log score
     decomposition: Decomposition  # of the Brier score
     log_decomposition: Decomposition | None  # None where the log score is infinite
-    slope: Interval | None  # of the logistic regression of the outcome on the forecast's log-odds; None: not to be had
+    slope: Interval | None  # of the logistic regression of the outcome on the forecast's log-odds; None: not available
     intercept: Interval | None
     auc: float | None  # None where all outcomes are the same
     sharpness: float  # variance of the forecasts
@@ -70,7 +70,7 @@ class RuleScore:
 
 @dataclass(frozen=True)
 class Individuals:
-    """How the forecasters did, one by one, before any rule."""
+    """How the individual forecasters did, before any rule."""
 
     brier: float  # mean over questions of the mean over their answers
     slope: Interval | None  # of all answers together, each counting once
@@ -79,7 +79,7 @@ class Individuals:
     dependence: Interval | None  # correlation of two forecasters' log-odds on a question, given the outcome
     stretch: Interval | None
     """By how much the mean log-odds of the answers that a rule combines should be stretched: the slope, without an intercept,
-    of the outcome on them, each question counting once. None: not to be had."""
+    of the outcome on them, each question counting once. None: not available."""
     curve: tuple[CurvePoint, ...] = field(repr=False)
     histogram: tuple[float, ...] = field(default=(), repr=False)  # share of the answers in each of 20 equal bins
     one_answer: int = 0  # questions with a single answer, which say nothing about the dependence and are left out of it
@@ -95,9 +95,9 @@ class Comparison:
     answers: int
     clusters: int | None  # resampled together; None: each question is its own
     base_rate: float
-    base_rate_brier: float  # of always saying the mean outcome of the other clusters; NaN if there are no others
+    base_rate_brier: float  # of always forecasting the mean outcome of the other clusters; NaN if there are no others
     up_to_three: float  # share of the questions on which a rule combines three answers at most
-    pairs: int | None  # up to so many random pairs a question; None: all answers of a question at once
+    pairs: int | None  # up to this many random pairs per question; None: all answers of a question at once
     clip: float  # rules in which a certain report decides saw reports in [clip, 1 - clip]
     seed: int
     draws: int  # of the bootstrap
@@ -108,7 +108,7 @@ class Comparison:
     unscored: dict[str, str]  # rules that could not be scored, and why
     advice: tuple[str, ...]  # sentences
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
-    notes: tuple[str, ...] = ()  # what was done to the data that a reader might not expect
+    notes: tuple[str, ...] = ()  # what was done to the data and might surprise a reader
     clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
     options: int | None = None
     """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the

@@ -1,6 +1,6 @@
 """What a forecast costs when the outcome is known, and two numbers about many forecasts: AUC and sharpness.
 
-The formulas stand in docs/theory/scores. Outcomes y are 0 or 1, forecasts p probabilities, weights w positive; all have the
+The formulas are in docs/theory/scores. Outcomes y are 0 or 1, forecasts p probabilities, weights w positive; all have the
 shape (m,).
 """
 
@@ -77,7 +77,7 @@ def distinct(forecasts: Floats, outcomes: Floats, weights: Floats) -> Distinct:
 
 
 def mean_score(score: Score, forecasts: Floats, at: Distinct) -> float:
-    """The weighted mean score of what is said at each of the values, infinite only if what happened was called impossible.
+    """The weighted mean score of a forecast for each value, infinite only if an outcome happened that was ruled out.
 
     >>> at = distinct(np.array([0.9, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.ones(3))
     >>> round(mean_score(brier, at.values, at), 3)
@@ -105,7 +105,7 @@ def auc(at: Distinct) -> float | None:
 
 
 def sharpness(at: Distinct) -> float:
-    """The weighted variance of the forecasts: how far they dare to differ.
+    """The weighted variance of the forecasts: how much they differ.
 
     >>> sharpness(distinct(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.ones(2)))
     0.25

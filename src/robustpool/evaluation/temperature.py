@@ -1,6 +1,6 @@
-"""Are distributions as sure as they are right? The power that they should be raised to.
+"""Are distributions calibrated? The power that they should be raised to.
 
-Pr[y = k] = f_k^b / sum_j f_j^b. Power b = 1: taken at their word. b < 1: over-confident; b > 1: under-confident. It is
+Pr[y = k] = f_k^b / sum_j f_j^b. Power b = 1: calibrated. b < 1: over-confident; b > 1: under-confident. It is
 1/T of temperature scaling [Guo2017], and for two options the slope of the logistic regression without an intercept.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
-    """The power b that fits best, with an interval that allows for answers of one cluster hanging together.
+    """The power b that fits best, with an interval that allows for dependent answers within a cluster.
 
     The largest sum_i w_i (b z_iy - log sum_k exp(b z_ik)), which is concave in b; the variance is
     sum_g s_g^2 / A^2 G/(G - 1) with A the second derivative, s_g the first summed over cluster g, as in `calibration`.
@@ -35,9 +35,9 @@ def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Intege
     """
     own = np.isfinite(logs)
     z = np.where(own, logs, 0.0)
-    said = np.take_along_axis(z, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
+    happened = np.take_along_axis(z, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
     most, least = np.where(own, z, -np.inf).max(axis=1), np.where(own, z, np.inf).min(axis=1)
-    if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not ((said < most).any() and (said > least).any()):
+    if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not ((happened < most).any() and (happened > least).any()):
         return None
 
     def moments(b: float) -> tuple[float, Floats, Floats]:
@@ -49,12 +49,12 @@ def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Intege
         p = e / total[:, None]
         mean = (p * z).sum(axis=1)
         variance = (p * (z - mean[:, None]) ** 2).sum(axis=1)
-        return float(weights @ (b * said - top - np.log(total))), mean, variance
+        return float(weights @ (b * happened - top - np.log(total))), mean, variance
 
     def objective(b: Floats) -> tuple[float, Floats, Floats]:
         value, mean, variance = moments(float(b[0]))
-        return value, np.array([weights @ (said - mean)]), np.array([[weights @ variance]])
+        return value, np.array([weights @ (happened - mean)]), np.array([[weights @ variance]])
 
     b = climb(objective, np.ones(1))
     _, mean, variance = moments(float(b[0]))
-    return intervals(b, (weights * (said - mean))[None], np.array([[weights @ variance]]), clusters)[0]
+    return intervals(b, (weights * (happened - mean))[None], np.array([[weights @ variance]]), clusters)[0]

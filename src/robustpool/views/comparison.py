@@ -1,4 +1,4 @@
-"""A comparison of rules as plain data, in words and numbers that its page says too, and as lines for people."""
+"""A comparison of rules as plain data, as the words and numbers that its page shares, and as lines for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.advice import COMMAND, TO_DO
 from ..evaluation.diagnosis_words import without_forecasters
-from ..evaluation.records import Decomposition, Interval, Verdict
+from ..evaluation.records import Interval, Verdict
 from ..html import words
 from ..wording import estimate
 from .terminal import table, wrapped
@@ -19,7 +19,7 @@ from .terminal import table, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..evaluation.records import Comparison, RuleScore
+    from ..evaluation.records import Comparison, Individuals, RuleScore
 
 DIGITS = 4
 NOTHING = "-"
@@ -27,16 +27,14 @@ SHORT = 3
 """Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
 
 ESTIMATES = {"slope", "intercept", "dependence", "stretch"}
-"""What has three names in the data even where it could not be estimated."""
+"""Fields with three names in the data, even if they could not be estimated."""
 
-SIZES = (
-    *("questions", "left_out", "forecasters", "answers", "clusters", "base_rate", "base_rate_brier", "up_to_three"),
-    *("pairs", "clip", "clipped", "seed", "draws", "reference", "unscored", "notes", "options"),
-)
+DRAWN = {"curve", "histogram", "pair_sample"}
+"""Fields that are only for pictures."""
 
 
 def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison:
-    """The same comparison with commands that name the file and how it was read, so that they can be typed as they are."""
+    """The same comparison with commands that name the file and the reading options, ready to be copied."""
     if not Path(file).is_file():
         return comparison  # a pipe is gone
     options = []
@@ -51,37 +49,29 @@ def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
     """The comparison as a JSON object."""
-    individuals = ("brier", "slope", "intercept", "certain", "dependence", "one_answer", "stretch")
-    data = {
+    return _fields(comparison) | {
+        "base_rate": None if isnan(comparison.base_rate) else comparison.base_rate,
+        "individuals": _fields(comparison.individuals),
         "rules": [_rule_data(rule) for rule in comparison.rules],
         "recalibrated": [_rule_data(rule) for rule in comparison.recalibrated],
-        "individuals": _fields(comparison.individuals, *individuals),
         "advice": " ".join(comparison.advice),
-        **_fields(comparison, *SIZES),
     }
-    return data | ({"base_rate": None} if isnan(comparison.base_rate) else {})
 
 
 def _rule_data(rule: RuleScore) -> dict[str, Any]:
-    parts = rule.log_decomposition
-    return {
-        **_fields(rule, "name", "recalibration", "brier", "brier_by_forecast", "log"),
-        "log_is_infinite": isinf(rule.log.value),
-        "certain_and_wrong": rule.certain_and_wrong,
-        **rule.decomposition._asdict(),
-        **{f"log_{name}": parts and getattr(parts, name) for name in Decomposition._fields},
-        **_fields(rule, "slope", "intercept", "auc", "sharpness", "difference", "verdict", "tied_with_best"),
-    }
+    data = _fields(rule)
+    parts, log_parts = data.pop("decomposition"), data.pop("log_decomposition")
+    logs = {f"log_{name}": log_parts and getattr(log_parts, name) for name in parts._fields}
+    return data | parts._asdict() | logs | {"log_is_infinite": isinf(rule.log.value)}
 
 
-def _fields(record: object, *names: str) -> dict[str, Any]:
-    """Fields of a record by name; an estimate and its ends have three names."""
+def _fields(record: Comparison | RuleScore | Individuals) -> dict[str, Any]:
+    """The fields of a record except those for pictures; an estimate and its ends have three names."""
     data: dict[str, Any] = {}
-    for name in names:
-        value = getattr(record, name)
+    for name, value in vars(record).items():
         if isinstance(value, Interval) or name in ESTIMATES:
             data[name], data[f"{name}_low"], data[f"{name}_high"] = value or (None, None, None)
-        else:
+        elif name not in DRAWN:
             data[name] = value
     return data
 
@@ -136,9 +126,9 @@ def say(block: str, comparison: Comparison, **values: object) -> str:
 
 
 def of_base_rate(comparison: Comparison) -> str:
-    """What no forecaster at all would score, in a sentence; nothing where it is not to be had."""
+    """The score without any forecaster, in a sentence; empty if it is not available."""
     score = comparison.base_rate_brier
-    return "" if isnan(score) else f"{without_forecasters(comparison)} has {estimate(score)}."
+    return "" if isnan(score) else f"{without_forecasters(comparison)} scores {estimate(score)}."
 
 
 def not_scored(comparison: Comparison, mark: str = "") -> list[str]:
@@ -158,13 +148,9 @@ def not_scored(comparison: Comparison, mark: str = "") -> list[str]:
 def as_lines(comparison: Comparison, width: int) -> list[str]:
     """What to do, the scores, and the reasons; at most ``width`` wide but for long names, which stay in one piece."""
     to_do, why = in_parts(comparison.advice)
-    lines = [
-        *(line for sentence in to_do for line in [*with_commands(sentence), ""]),
-        say("basis", comparison),
-        say("how_scored", comparison),
-        "",
-    ]
-    lines += [*_table(comparison.rules, comparison.reference, width), "   (* cannot be told from the best)"]
+    lines = [line for sentence in to_do for line in [*with_commands(sentence), ""]]
+    lines += [say("basis", comparison), say("how_scored", comparison), ""]
+    lines += [*_table(comparison.rules, comparison.reference, width), "   (* not significantly worse than the best)"]
     lines += filter(None, [of_base_rate(comparison), *not_scored(comparison), *comparison.notes])
     if comparison.recalibrated:
         often_wanted = {comparison.reference, "robust", "minimax"}

@@ -31,9 +31,9 @@ def write_comparison(
 def comparison_page(
     comparison: Comparison, *, title: str = TITLE, rule: str = "robust", rejected: int | None = None
 ) -> Page:
-    """All that there is to say about a comparison.
+    """The whole page of a comparison.
 
-    ``rule`` is the one that is looked at more closely, ``rejected`` the number of rows that could not be used, if it is known.
+    ``rule`` gets pictures of its own; ``rejected`` is the number of rows that could not be used, if it is known.
     """
     return Page(
         title=title,
@@ -99,7 +99,7 @@ def _decomposition_table(comparison: Comparison) -> Table:
     of_log = next((rule.log_decomposition.uncertainty for rule in comparison.rules if rule.log_decomposition), None)
     of_brier = comparison.rules[0].decomposition.uncertainty
     note = say("decomposition_note", comparison, of_brier=of_brier, of_log=of_log)
-    return Table("What the scores are made of", columns[:shown], tuple(row[:shown] for row in rows), note)
+    return Table("Parts of the scores", columns[:shown], tuple(row[:shown] for row in rows), note)
 
 
 def _parts(score: Decomposition | None) -> tuple[str, str]:
@@ -122,7 +122,7 @@ def _reliability(comparison: Comparison, rule: str) -> Section:
     shown = [score for score in comparison.rules if score.name in {comparison.reference, best.name, rule}]
     diagrams = (pictures.of_rule(score, best=score is best) for score in shown)
     parts = (pictures.of_individuals(comparison), *diagrams)
-    return Section("Can the forecasts be taken at their word?", say("reliability", comparison), parts)
+    return Section("Are the forecasts calibrated?", say("reliability", comparison), parts)
 
 
 # --- the forecasters --------------------------------------------------------------------------------------------------
@@ -132,26 +132,24 @@ def _surface(comparison: Comparison, rule: str) -> tuple[Section, ...]:
     if not comparison.pair_sample:
         return ()
     text = say("surface", comparison, rule=rule)
-    return (Section(f"What {rule} makes of two answers", text, (pictures.surface(comparison, rule),)),)
+    return (Section(f"The forecast of {rule} for two answers", text, (pictures.surface(comparison, rule),)),)
 
 
 def _individuals(comparison: Comparison) -> Section:
     it = comparison.individuals
     rows: tuple[tuple[str, ...], ...] = (
         _row("calibration slope", it.slope, "1", "below 1: over-confident; above 1: under-confident"),
-        _row("calibration intercept", it.intercept, "0", "below 0: they expect too much; above 0: too little"),
+        _row("calibration intercept", it.intercept, "0", "below 0: forecasts too high; above 0: too low"),
         _row("correlation given the outcome", it.dependence, "0", "above 0: shared information or errors"),
-        _row(
-            "stretch of the average", it.stretch, NOTHING, "below 1: go less far than the average; above 1: beyond it"
-        ),
-        ("answers of exactly 0 or 1", percent(it.certain), NOTHING, NOTHING, "nothing could change such a mind"),
-        ("Brier score of an answer", estimate(it.brier), NOTHING, NOTHING, "what a rule has to improve on"),
+        _row("stretch of the average", it.stretch, NOTHING, "below 1: moderate the average; above 1: extremise it"),
+        ("answers of exactly 0 or 1", percent(it.certain), NOTHING, NOTHING, "claims of certainty"),
+        ("Brier score of an answer", estimate(it.brier), NOTHING, NOTHING, "the score that a rule should beat"),
     )
     if comparison.options is not None:
         rows = (rows[0], *rows[2:4], ("answers that rule out an option", *rows[4][1:]), *rows[5:])
     note = say("individuals_note", comparison, without=one_answer_says(it))
     table = Table("The answers", ("quantity", "measured", "95 % interval", "the theory's", "what it means"), rows, note)
-    return Section("The forecasters one by one", say("individuals", comparison), (table,))
+    return Section("The individual forecasters", say("individuals", comparison), (table,))
 
 
 def _row(name: str, measured: Interval | None, ideal: str, meaning: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def differences(comparison: Comparison) -> Picture:
 def of_individuals(comparison: Comparison) -> Picture:
     """The reliability diagram of all answers."""
     slope = comparison.individuals.slope
-    remark = "Their slope is not to be had." if slope is None else f"Their calibration slope is {with_interval(slope)}."
+    remark = "Their slope is not available." if slope is None else f"Their calibration slope is {with_interval(slope)}."
     return _diagram({"individuals": comparison.individuals}, "The answers of the individuals", remark, "answer")
 
 
@@ -46,9 +46,9 @@ def of_rule(score: RuleScore, *, best: bool) -> Picture:
 
 
 def before_and_after(before: RuleScore, after: RuleScore) -> Picture:
-    """The reliability diagram of a rule on the answers as they came, and on the recalibrated ones."""
+    """The reliability diagram of a rule on the original answers, and on the recalibrated ones."""
     scores = f"{estimate(after.brier.value)} after recalibration, and {estimate(before.brier.value)} without"
-    curves = {"as they came": before, "recalibrated": after}
+    curves = {"original": before, "recalibrated": after}
     return _diagram(curves, f"The forecasts of {after.name} before and after", f"Its Brier score is {scores}.")
 
 
@@ -62,14 +62,14 @@ def _diagram(scores: Mapping[str, RuleScore | Individuals], title: str, remark: 
 
 
 def surface(comparison: Comparison, rule: str) -> Picture:
-    """What a rule says to two answers, with pairs of answers on it."""
+    """The forecast of a rule for two answers, with pairs of answers on it."""
     pairs = np.array(comparison.pair_sample, dtype=float)
     reports = pairs[:, :2]
     forecasts = as_aggregator(rule)(reports)
     beyond = float(((forecasts < reports.min(axis=1) - 1e-9) | (forecasts > reports.max(axis=1) + 1e-9)).mean())
     figure, axes = new_figure(width=5.0, height=4.3)
     draw_pairs(rule, pairs, axes[0, 0])
-    title = f"What {rule} makes of two answers, with pairs of yours on it"
+    title = f"The forecast of {rule} for two answers, with pairs of yours on it"
     numbers = {"count": len(pairs), "happened": int(pairs[:, 2].sum()), "beyond": f"{beyond:.0%}"}
     return _picture("pairs", "pairs", title, figure, rule=rule, **numbers)
 

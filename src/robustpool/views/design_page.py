@@ -1,4 +1,4 @@
-"""The page of a design: what it can cost and how sure that is, what it says, what nature plays, how it was made."""
+"""The page of a design: its worst case and how well that is known, its forecasts, nature's mixture, how it was made."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PAYOFFS = {"additive": "regret", "absolute": "expected loss", "ratio": "loss rel
 
 
 def design_page(design: Design, *, file: str = "design.json", found: float | None = None) -> Page:
-    """All that there is to say about a design; ``file`` is the name under which the reader has it.
+    """The whole page of a design; ``file`` is the name under which the reader has it.
 
     ``found`` is the worst regret that a search found over any reports, for the calculator of two independent agents.
     """
@@ -91,16 +91,16 @@ def _upper(design: Design, digits: int) -> str:
 
 
 def _cost(design: Design, file: str) -> Section:
-    least = f"{_say('nobody', design)} can be sure of less than"
+    least = f"{_say('nobody', design)} has a worst case below"
     rows = (
         (least, outward(design.lower, "ROUND_FLOOR", 9), "measured in floating point, not proved"),
-        ("this one's worst case", _upper(design, 9), _say("sure", design)),
+        ("worst case of this design", _upper(design, 9), _say("sure", design)),
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
     )
     title = f"Bounds on the worst {_payoff(design)}"
     table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
     commands = _say("commands", design, example=_example(design)).replace("DESIGN", shlex.quote(file))
-    return Section("What it can cost", _say("cost", design), (table,), tuple(commands.split("\n\n")))
+    return Section("The worst case", _say("cost", design), (table,), tuple(commands.split("\n\n")))
 
 
 def _example(design: Design) -> str:
@@ -121,7 +121,7 @@ def _forecasts(design: Design) -> Section:
             parts.append(_grid_table(design, aggregator))
     elif isinstance(family, FiniteRecord):
         parts.append(_listed(design, aggregator, family))
-    return Section("What it says", _say("forecasts", design), tuple(parts))
+    return Section("The forecasts", _say("forecasts", design), tuple(parts))
 
 
 def _heatmap(design: Design, aggregator: GridAggregator) -> Picture:
@@ -187,7 +187,7 @@ def _convergence(design: Design) -> tuple[Section, ...]:
     draw_convergence({design.settings.method: design.trace}, axes[0, 0])
     text, alt, meaning = _say("convergence", design, gap=at_most(design.bounds.gap)).split("\n\n")
     picture = Picture("convergence", "Lower and upper bound, round by round", png(figure), alt, meaning)
-    return (Section("How the bounds met", text, (picture,)),)
+    return (Section("How the bounds converged", text, (picture,)),)
 
 
 def _nature(design: Design) -> Section:
@@ -204,7 +204,7 @@ def _nature(design: Design) -> Section:
         rows = tuple((names[t] if names else f"number {mixture.structure[t]}", f"{weights[t]:.4f}") for t in heavy)
     note = _say("nature_note", design, shown=len(heavy), all=len(weights), share=f"{weights[heavy].sum():.0%}")
     table = Table("The heaviest structures of nature's mixture", columns, rows, note)
-    return Section("What nature plays", _say("nature", design), (table,))
+    return Section("Nature's mixture", _say("nature", design), (table,))
 
 
 def _either(pair: list[float]) -> str:
@@ -220,7 +220,7 @@ def _settings(design: Design) -> dict[str, str]:
         **family,
         **settings,
         "stopped because": design.stopped.sentence,
-        "rounds played": f"{design.rounds:,}",
+        "rounds run": f"{design.rounds:,}",
         "seconds": f"{design.seconds:.2f}",
         **{f"version of {name}": version for name, version in data["versions"].items()},
         "file format": data["format"],

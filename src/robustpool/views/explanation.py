@@ -41,16 +41,16 @@ def as_data(why: Explanation) -> dict[str, Any]:
 
 def as_lines(why: Explanation, width: int, *, braille: bool) -> list[str]:
     """The explanation as lines, at most ``width`` wide but for commands and long names, which stay in one piece."""
-    lines = [" ".join(why.answer), "", "What the rules say", *_rules(why.rules, width), *why.on_rules]
-    lines += ["", "What somebody would say who knows the base rate"]
+    lines = [" ".join(why.answer), "", "Forecasts of the rules", *_rules(why.rules, width), *why.on_rules]
+    lines += ["", "The posterior if the base rate is known"]
     if why.base_rate_matters:
         lines += [*_posteriors(why.posterior, width), "", *plot(why, width, braille=braille), ""]
     lines += why.on_base_rate
     if why.prior_range is not None:
-        lines += ["", "What it would change to know the base rate", *why.on_range]
+        lines += ["", "With the given range of base rates", *why.on_range]
         if why.prior_range.command is not None:
             lines.append(f"    {why.prior_range.command}")
-    lines += ["", "In words to repeat", " ".join(why.closing)]
+    lines += ["", "Summary", " ".join(why.closing)]
     return wrapped(lines, width)
 
 

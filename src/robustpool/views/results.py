@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import worst_case_on_record
+from ..families.conditionally_independent import ConditionallyIndependent
 from ..structures.binary_structure import BinaryStructure
 from ..verification.claims import NOUNS
 from ..wording import between, counted, outward
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",
-    "Parameters are set as in extremized-odds:d=1.5. The regret is the worst for two conditionally independent agents, as",
-    "defaults stand. `robustpool certify RULE` proves it again, `robustpool worst-case RULE` repeats the search.",
+    "Parameters are set as in extremized-odds:d=1.5. Regrets are worst cases for two conditionally independent agents",
+    "with defaults. `robustpool certify RULE` proves them again, `robustpool worst-case RULE` repeats the search.",
 )
 
 RUN = ("lower", "upper", "gap", "rounds", "seconds")
@@ -58,28 +59,30 @@ def _fields(record: object, *names: str) -> dict[str, Any]:
 
 def _rule_lines(name: str, rule: Definition, worst: KnownWorstCase) -> list[str]:
     parameters = ", ".join(
-        f"{key} in {p}, " + ("to be given" if p.default is None else f"by default {p.default:g}")
+        f"{key} in {p}, " + ("required" if p.default is None else f"default {p.default:g}")
         for key, p in rule.parameters.items()
     )
     if worst.lower is not None and worst.upper is not None:
         regret = f"{between(worst.lower, worst.upper, 9)}, proved"
     else:
-        regret = "depends on its parameter" if worst.found is None else f"{worst.found:.6f}, found"
+        regret = (
+            "depends on its parameter" if worst.found is None else f"{outward(worst.found, 'ROUND_FLOOR', 6)}, found"
+        )
     details = [rule.formula, *([parameters] if parameters else []), f"worst-case regret {regret}", rule.source]
     return [name, *(f"    {detail}" for detail in details)]
 
 
-def worst_case(rule: str, found: WorstCase) -> View:
+def worst_case(rule: str, worst: WorstCase) -> View:
     """The structure that hurts a rule most, of conditionally independent agents."""
-    assert isinstance(found.structure, BinaryStructure)
-    prior, reports = found.structure.prior, found.structure.reports.tolist()
+    assert isinstance(worst.structure, BinaryStructure)
+    prior, reports = worst.structure.prior, worst.structure.reports.tolist()
     structure = {"prior": prior, "reports": reports}
     lines = {
-        "regret": f"{found.regret:.10f} (found by search, not proved)",
+        "regret": f"{outward(worst.regret, 'ROUND_FLOOR', 10)} (found by search, not proved)",
         "prior": f"{prior:.10g}",
         "reports": ", ".join(f"{low:.6g} or {high:.6g}" for low, high in reports),
     }
-    return {"rule": rule, "regret": found.regret, "proved": found.proved, "structure": structure}, facts(lines, 11)
+    return {"rule": rule, "regret": worst.regret, "proved": worst.proved, "structure": structure}, facts(lines, 11)
 
 
 def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, seconds: float) -> View:
@@ -106,10 +109,8 @@ def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, sec
 def _over(family: dict[str, Any]) -> str:
     """Over which structures."""
     if family["kind"] == "finite":
-        return f"the {len(family['structures'])} structures of the family"
-    low, high = family["prior_range"]
-    priors = "any prior" if (low, high) == (0, 1) else f"priors from {low:g} to {high:g}"
-    return f"{family['agents']} conditionally independent agents, any reports, {priors}"
+        return f"the {counted(len(family['structures']), 'structure')} of the family"
+    return ConditionallyIndependent(family["agents"], None, None, tuple(family["prior_range"])).words()
 
 
 def verdict(verdict: Verification, seconds: float) -> View:
@@ -143,15 +144,15 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
         "report": report,
         "checkpoint": left,
     }
-    known = "the upper bound found by search" if solution.searched else "measured in floating point"
+    how = "the upper bound found by search" if solution.searched else "measured in floating point"
     took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
     lines = {
-        "value of the game": f"{between(solution.lower, solution.upper, 9)} ({known}, not proved)",
+        "value of the game": f"{between(solution.lower, solution.upper, 9)} ({how}, not proved)",
         "guarantee": None if guarantee is None else f"{guarantee.says} {guarantee.source}",
         "gap": f"{solution.gap:.2g} after {took}: {solution.stopped.value}",
         "the design is in": file,
         "the report is in": report,
-        "to go on": left and f"the same command with --resume, from {left}",
+        "to continue": left and f"the same command with --resume, from {left}",
     }
     game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
     return data, [game, *facts(lines, 20)]
@@ -165,7 +166,6 @@ def _family(solution: Solution) -> str:
     return family + (knots if solution.settings.nature == "continuous" else "")
 
 
-def plan(asked: Plan) -> View:
-    """What the theorems ask for, and what is practical."""
-    texts = {"work": asked.work, "sentence": asked.sentence, "practical": asked.practical}
-    return asdict(asked) | texts, [asked.sentence, asked.practical]
+def plan(needs: Plan) -> View:
+    """What the theorems require, and what is practical."""
+    return asdict(needs) | _fields(needs, "work", "sentence", "practical"), [needs.sentence, needs.practical]
