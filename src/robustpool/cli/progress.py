@@ -45,7 +45,7 @@ def progress_bar(
         else:
             console.print("setting up", highlight=False)
 
-    quiet = Timer(max(patience, PATIENCE), sign_of_life)
+    quiet = Timer(max(patience, PATIENCE) * (1 if console.is_terminal else 3), sign_of_life)  # a log can wait
     quiet.daemon = True
     quiet.start()
 

@@ -39,8 +39,14 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Collection
     >>> table(["rule", "Brier"], [["mean", "0.25"], ["median", "10.5"]], right=[1])
     ['rule    Brier', 'mean     0.25', 'median   10.5']
     """
-    columns = []
-    for place, column in enumerate(zip(heads, *rows, strict=True)):
-        width = max(map(len, column))
-        columns.append([text.rjust(width) if place in right else text.ljust(width) for text in column])
-    return [(" " * gap).join(line).rstrip() for line in zip(*columns, strict=True)]
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    columns = [Column(head, justify="right" if place in right else "left") for place, head in enumerate(heads)]
+    grid = Table(*columns, box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for row in rows:
+        grid.add_row(*row)
+    console = Console(width=10_000, color_system=None, markup=False, emoji=False, highlight=False)
+    with console.capture() as capture:
+        console.print(grid)
+    return [line.rstrip() for line in capture.get().splitlines()]
