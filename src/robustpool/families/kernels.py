@@ -56,8 +56,14 @@ def play_round(  # type: ignore[no-untyped-def]
     summary = largest payoff against ``losses`` and against ``mean_losses``, sum of w', sum of w' offset, largest log w'.
     """
     for t in range(first, last):
-        loss = expected_loss(t, start, cell, mass, losses)
-        mean_loss = expected_loss(t, start, cell, mass, mean_losses)
+        loss = 0.0
+        mean_loss = 0.0
+        for point in range(start[t], start[t + 1]):
+            for state in range(mass.shape[1]):
+                chance = mass[point, state]
+                if chance > 0.0:
+                    loss += chance * losses[cell[point], state]
+                    mean_loss += chance * mean_losses[cell[point], state]
         payoff = scale[t] * loss - offset[t] if scale[t] > 0.0 else -offset[t]
         mean_payoff = scale[t] * mean_loss - offset[t] if scale[t] > 0.0 else -offset[t]
         summary[0] = max(summary[0], payoff)
