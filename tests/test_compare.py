@@ -81,7 +81,7 @@ def test_a_0_and_a_1_are_numbers_to_an_average_and_are_counted() -> None:
     assert comparison.clipped == 2
     assert comparison.notes == (
         (
-            "2 of 8 answers were brought into [0.01, 0.99] for rules in which a certain answer decides, as `aggregate` "
+            "2 of 8 answers were clipped to [0.01, 0.99] for rules in which a certain answer decides, as `aggregate` "
             "does it; --clip 0 takes them at their word."
         ),
         "1 question with both a 0 and a 1: averages take them as numbers.",

@@ -162,7 +162,7 @@ def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
         ({}, [[0.5, np.inf]], None, r"^Input X contains infinity"),
         ({"input": "percent"}, [[0.5]], None, r"^input must be one of probabilities, log-odds; it is 'percent'\.$"),
         ({"rule": "maen"}, [[0.5]], None, r"the closest is 'mean'\.$"),
-        ({"rule": lambda reports: reports}, [[0.5] * 3], None, r"^the aggregator must answer with the shape \(1,\)"),
+        ({"rule": lambda reports: reports}, [[0.5] * 3], None, r"^the aggregator must return the shape \(1,\)"),
         ({"clip": 0.5}, [[0.5]], None, r"^clip must lie in \[0, 0\.5\); it is 0\.5\.$"),
         (
             {},

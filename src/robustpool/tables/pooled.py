@@ -54,7 +54,7 @@ class PooledTable:
     contradictions: int = 0  # questions with both a 0 and a 1
     unfit: int = 0  # questions with another number of answers than the rule is for
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
-    clipped: int = 0  # answers that were brought into [clip, 1 - clip]
+    clipped: int = 0  # answers that were clipped to [clip, 1 - clip]
     options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
 
     def __repr__(self) -> str:

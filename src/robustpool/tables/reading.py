@@ -177,7 +177,7 @@ def check_unread(how: Reading) -> None:
         if name == "progress" or given is default:
             continue
         if name == "outcomes" or (given and given != default):
-            raise InputError(f"{name} says how a file or a data frame is read; a ForecastTable has been read already.")
+            raise InputError(f"{name} is for reading a file or a data frame; a ForecastTable has already been read.")
 
 
 @contextmanager
