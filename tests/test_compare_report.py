@@ -279,7 +279,7 @@ def test_the_page_has_the_advice_and_says_what_was_done() -> None:
         "2 questions without an outcome or with fewer than two answers are left out.",
         "<code>bordley</code> was not scored: it needs a prior; write bordley:p=0.3.",
         "4 questions with both a 0 and a 1.",
-        "slope, fitted on other questions; compared with mean on the answers as they came",
+        "slope, fitted on other questions; compared with mean on the original answers",
         "measured on your data. None of them is proved",
         "2,000 bootstrap draws: the 17 clusters are drawn as a whole",
     ]:

@@ -146,7 +146,7 @@ def test_a_pool_clips_by_default_and_counts_it() -> None:
 
 def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
     pool = RobustPool(clip=0).fit([[0.0, 1.0]])
-    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):
+    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows\)\.$"):
         assert pool.transform([[0.0, 1.0]]) == [[0.5]]
 
 

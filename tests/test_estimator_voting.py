@@ -288,7 +288,7 @@ def test_metadata_are_routed(calibration: str | None) -> None:
         ({"weights": [1]}, r"^weights must be one number for each of the 2 estimators; the shape is \(1,\)\.$"),
         ({"weights": [1, np.nan]}, r"^weights must be finite; weights\[1\] is nan"),
         ({"rule": "maen"}, r"the closest is 'mean'\.$"),
-        ({"rule": "median", "weights": [1, 2]}, r"^rule median takes no weights\.$"),
+        ({"rule": "median", "weights": [1, 2]}, r"^rule median does not accept weights\.$"),
         ({"clip": 0.5}, r"^clip must lie in \[0, 0\.5\); it is 0\.5\.$"),
     ],
 )

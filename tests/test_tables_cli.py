@@ -329,7 +329,7 @@ def test_all_rejected_rows_are_written_even_if_nothing_else_is(robustpool: Any) 
 @pytest.mark.parametrize(
     ("row", "remedy"),
     [
-        ("0,37;2024-01-01", "If commas stand for decimal points, pass --decimal ,"),
+        ("0,37;2024-01-01", "If commas are decimal points, pass --decimal ,"),
         ("0.37;1/2/2024", "If dates have another format, pass --date-format, such as d/m/Y."),
         ("2.5;2024-01-01", "If they are decimal odds, pass --odds decimal."),
         ("x;2024-01-01", "(3 of 3 rows cannot be used)."),

@@ -1,8 +1,8 @@
-"""Combine what people bring: probabilities in, forecasts out.
+"""Combine people's probabilities into forecasts.
 
 In practice nobody is certain: a 0 or a 1 is mostly a rounded number, and in most rules it would decide the forecast alone.
-Such rules see reports in [0.01, 0.99] by default. `clip_for` says which aggregator sees what, for everything that applies one
-to people's forecasts: `aggregate`, `aggregate_table`, `compare`, `explain` and the estimators. The theory side (`get_rule`,
+Such rules clip reports to [0.01, 0.99] by default. `clip_for` decides this for everything that applies an aggregator to
+people's forecasts: `aggregate`, `aggregate_table`, `compare`, `explain` and the estimators. The theory side (`get_rule`,
 regret, worst case, certificates) never clips.
 """
 

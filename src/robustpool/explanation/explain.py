@@ -51,21 +51,21 @@ def explain(
     rule
         The name of a rule, a design file or a callable, as in `robustpool.aggregate`.
     prior_range
-        What is known of the prior, from low to high; the same number twice if it is known.
+        A range that contains the prior, from low to high; the same number twice if the prior is known.
     clip
-        Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
+        Clip the probabilities to [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
         which a certain report decides.
 
     Raises
     ------
     InputError
-        If `robustpool.aggregate` would refuse, nobody answered, or a range of priors does not apply.
+        If `robustpool.aggregate` would reject the reports, nobody answered, or a range of priors does not apply.
 
     Examples
     --------
     >>> why = explain([0.7, 0.6], prior_range=(0.1, 0.2))
-    >>> print(f"{why.forecast:.3f}, by somebody who holds the event {100 * why.agrees_at:.0f} % likely beforehand")
-    0.654, by somebody who holds the event 65 % likely beforehand
+    >>> print(f"{why.forecast:.3f}, which is right at a base rate of {100 * why.agrees_at:.0f} %")
+    0.654, which is right at a base rate of 65 %
     >>> [(said.name, round(said.forecast, 3), said.proved) for said in why.rules[:2]]
     [('robust', 0.654, True), ('minimax', 0.654, True)]
     >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")

@@ -1,4 +1,4 @@
-"""Combine a table of forecasts into one forecast a question."""
+"""Combine a table of forecasts into one forecast per question."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def aggregate_table(
     outcomes: Any = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Combine a table of forecasts into one forecast a question.
+    """Combine a table of forecasts into one forecast per question.
 
     Parameters
     ----------
     source
         A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: what does not
-        fit stands in a temporary folder meanwhile.
+        fit goes to a temporary folder.
     rule, clip
-        As in `aggregate`. Weights of the table go to rules that take them; for others there is a warning.
+        As in `aggregate`. Weights of the table go to rules that accept them; for others there is a warning.
     half_life
         Older answers count less: 2^(-age / half_life), the age in days before the newest answer to the question.
         Answers without a timestamp are left out.
@@ -76,12 +76,12 @@ def aggregate_table(
     -------
     For a data frame one of the same library, with the columns question_id, forecast, forecasters (how many answers
     there were) and outcome, if any is known. Otherwise a `PooledTable`, which can be written and made into a frame.
-    A question without an answer, or with another number of answers than the rule is made for, has no forecast.
+    A question without an answer, or with a number of answers that the rule is not made for, has no forecast.
 
     Raises
     ------
     InputError
-        If the source cannot be read, the rule is not known or fits no question.
+        If the source cannot be read, the rule is unknown, or it fits no question.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which rows are left out and why: collected while a source is read, told in a few sentences after it."""
+"""Which rows are left out and why: collected while a source is read, reported in a few sentences afterwards."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
 
 REMEDIES = {
     rf"{re.escape(IN_RANGE)}.*\) is [1-9]\d*\.\d": " If they are decimal odds, pass --odds decimal.",
-    rf"{A_NUMBER}.* is '\d+,\d+'; write": " If commas stand for decimal points, pass --decimal ,",
+    rf"{A_NUMBER}.* is '\d+,\d+'; write": " If commas are decimal points, pass --decimal ,",
     rf"{READABLE}.* is '\d+[./]\d+[./]\d+": " If dates have another format, pass --date-format, such as d/m/Y.",
 }
 """What to try if most rejected rows have reasons such as these."""
