@@ -161,7 +161,7 @@ def test_mixed_outcomes_cost_the_outcome_and_name_both_lines(write: Any) -> None
     table = read_forecasts(path)
     assert table.rejected.total == 0
     assert table.tally.outcomes.counts == {"a question must have one outcome": 1}
-    reason = "a question must have one outcome; line 5 (question q1) says another thing than line 2"
+    reason = "a question must have one outcome; line 5 (question q1) differs from line 2"
     assert [each.reason for each in table.tally.outcomes.first] == [reason]
     assert table.answers.tolist() == [3, 1]
     np.testing.assert_array_equal(table.outcome, [np.nan, 0])
@@ -253,13 +253,13 @@ def test_with_timestamps_the_last_in_time_counts(write: Any) -> None:
         (
             "id,answer\n1,0.5\n2,0.6\n",
             (r"^a long table needs the columns question_id, forecaster_id, probability, a wide one a column of numbers for "
-            r"each forecaster; question_id, forecaster_id and probability cannot be told from the columns 'id', 'answer': "
+            r"each forecaster; question_id, forecaster_id and probability cannot be identified among the columns 'id', 'answer': "
             r"name them as --column question_id=NAME"),
         ),
         ("question,name\nq1,ann\n", r"a wide one a column of numbers for each forecaster; the columns are 'question', 'name'\.$"),
         (
             "question_id,probability,outcome\nq1,0.5,1\n",
-            r"forecaster_id cannot be told from the columns 'question_id', 'probability', 'outcome'",
+            r"forecaster_id cannot be identified among the columns 'question_id', 'probability', 'outcome'",
         ),
         (
             "question_id,user,prob,forecast\nq1,ann,0.5,0.6\n",
@@ -318,7 +318,7 @@ def test_what_is_no_source(source: Any) -> None:
         ({"layout": "tall"}, r"^layout must be one of auto, long, wide; it is 'tall'\.$"),
         ({"format": "excel"}, r"^format must be one of auto, metaculus, .*; it is 'excel'\.$"),
         ({"columns": {"chance": "p"}}, r"^a role in columns must be one of question_id, .*; it is 'chance'\.$"),
-        ({"columns": {"probability": "p"}}, r"^column probability is said to be 'p'; the columns are 'question_id'"),
+        ({"columns": {"probability": "p"}}, r"^column probability is given as 'p'; the columns are 'question_id'"),
         ({"as_of": "2024-01-01"}, r"^as_of needs a column timestamp; there is none\.$"),
     ],
 )
@@ -331,9 +331,9 @@ def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
     table = read_forecasts(write(f"{LONG}q1,ann,0.5\n"))
     options: Any = {"percent": True, "outcomes": pl.DataFrame({"question_id": ["q1"], "outcome": [1]})}
     for name, value in options.items():
-        with input_error(rf"^{name} says how a file .* is read; a ForecastTable has been read already\.$"):
+        with input_error(rf"^{name} is for reading a file .*; a ForecastTable has already been read\.$"):
             read_forecasts(table, **{name: value})
-    with input_error(r"^odds says how a file .* is read; a ForecastTable has been read already\.$"):
+    with input_error(r"^odds is for reading a file .*; a ForecastTable has already been read\.$"):
         compare(table, odds="decimal")
     with input_error(r"^as_of says how"):
         aggregate_table(table, as_of=0.5)
@@ -469,7 +469,7 @@ def test_percentages_only_when_they_are_said_to_be(write: Any) -> None:
     assert table.probability.tolist() == [0.55, 0.7]
     assert reasons(table) == [
         (
-            "a percentage below 1 must have its sign where others have one; line 3 (question q1, forecaster b) is 0.5: "
+            "a value below 1 must have a % sign if other values have one; line 3 (question q1, forecaster b) is 0.5: "
             "is it 0.5 % or 50 %?"
         ),
         "probability must lie in [0, 100] per cent; line 5 (question q1, forecaster d) is 120",
@@ -710,10 +710,10 @@ def test_a_small_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest
     rows = 100_000
     frame = pa.table({"question": ["q"] * rows, "user": ["a"] * rows, "p": [0.5] * rows})
     parquet.write_table(frame, tmp_path / "f.parquet", compression="zstd")
-    with input_error(r"^the Parquet file '.*' must not swell; it has 100,000 rows and [\d,]+ bytes in"):
+    with input_error(r"^the Parquet file '.*' expands too much; it has 100,000 rows and [\d,]+ bytes in"):
         read_forecasts(tmp_path / "f.parquet")
     (tmp_path / "f.csv.gz").write_bytes(gzip.compress(f"{LONG}{'q1,ann,0.5' * 99}\n".encode() * 1000))
-    with input_error(r"^'.*gz' must not swell to 200 times its size and more\.$"):
+    with input_error(r"^'.*gz' must not expand to 200 times its size or more\.$"):
         read_forecasts(tmp_path / "f.csv.gz")
     few = pa.table({"question": ["q"] * 900, "user": ["a"] * 900, "p": [0.5] * 900})
     parquet.write_table(few, tmp_path / "f.parquet", compression="zstd")

@@ -54,7 +54,7 @@ def test_aggregate_says_what_it_clips(explain: list[str]) -> None:
     done = run("aggregate", "0", "0.4", "--json", *explain)
     data = json.loads(done.stdout)
     assert (data["forecast"], data["clipped"], data["reports"]) == (aggregate([0.0, 0.4], clip=0.01), 1, [0.0, 0.4])
-    clipped = "robustpool: 1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.\n"
+    clipped = "robustpool: 1 of 2 reports was clipped to [0.01, 0.99]; --clip 0 turns this off.\n"
     assert done.stderr == clipped
     for arguments in (["0", "0.4", "--clip", "0.01"], ["0.7", "0.4"], ["0", "0.4", "--rule", "mean"]):
         quiet = run("aggregate", *arguments, "--json", *explain)

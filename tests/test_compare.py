@@ -81,7 +81,7 @@ def test_a_0_and_a_1_are_numbers_to_an_average_and_are_counted() -> None:
     assert comparison.clipped == 2
     assert comparison.notes == (
         (
-            "2 of 8 answers were brought into [0.01, 0.99] for rules in which a certain answer decides, as in "
+            "2 of 8 answers were clipped to [0.01, 0.99] for rules in which a certain answer decides, as in "
             "`aggregate`; --clip 0 turns this off."
         ),
         "1 question with both a 0 and a 1: averages use them as numbers.",

@@ -279,13 +279,13 @@ def test_the_page_has_the_advice_and_says_what_was_done() -> None:
         "2 questions without an outcome or with fewer than two answers are left out.",
         "<code>bordley</code> was not scored: it needs a prior; write bordley:p=0.3.",
         "4 questions with both a 0 and a 1.",
-        "slope, fitted on other questions; compared with mean on the answers as they came",
+        "slope, fitted on other questions; compared with mean on the original answers",
         "measured on your data. None of them is proved",
-        "2,000 bootstrap draws: the 17 clusters of questions are drawn whole",
+        "2,000 bootstrap draws: the 17 clusters are drawn as a whole",
     ]:
         assert sentence in text
     assert page.settings["seed"] == "0"
-    assert page.settings["pairs a question"] == "up to 20"
+    assert page.settings["pairs per question"] == "up to 20"
     assert "rows rejected" not in page.settings
     assert comparison_page(comparison(), rejected=1234).settings["rows rejected"] == "1,234"
 
@@ -310,21 +310,21 @@ def test_every_picture_has_words(page: Page) -> None:
     assert all(len(picture.alt) > 40 and picture.meaning.count(". ") in (1, 2) for picture in found)
     assert len({picture.alt for picture in found}) == len(found)
     words = {picture.name: f"{picture.alt} {picture.meaning}" for picture in found}
-    assert "1 better, 1 worse, 2 that cannot be told from it" in words["differences"]
+    assert "1 better, 1 worse, 2 not significantly different" in words["differences"]
     assert "at the highest, 1.00, in 80%" in words["reliability-individuals"]
     assert "0.49 (0.42 to 0.56)" in words["reliability-individuals"]
     assert (
-        "share of the answers in each 5% of the scale, every answer counting once; the tallest is 50%."
+        "share of the answers in each 5% of the scale, where every answer counts once; the tallest is 50%."
         in (words["reliability-individuals"])
     )
     assert (
-        "share of the forecasts in each 5% of the scale, every question counting once; the tallest is 50%."
+        "share of the forecasts in each 5% of the scale, where every question counts once; the tallest is 50%."
         in (words["reliability-mean"])
     )
     assert "the tallest is 50% (original) and 50% (recalibrated)" in words["reliability-original-recalibrated"]
     assert "would save 0.0131 of the Brier score of 0.2001" in words["reliability-mean"]
     happened = sum(outcome for _, _, outcome in record.pair_sample)
-    assert f"300 pairs of answers on it: {happened} triangles" in words["pairs"]
+    assert f"300 pairs of answers: {happened} triangles" in words["pairs"]
     assert "0.1873 after recalibration, and 0.2201 without" in words["reliability-original-recalibrated"]
 
 
@@ -346,7 +346,7 @@ def test_little_data_makes_a_smaller_page() -> None:
     assert names == ["differences", "reliability-individuals", "reliability-mean"]
     text = render(page)
     assert "are left out" not in text
-    assert "brought into" not in text
+    assert "clipped to" not in text
     assert "no forecasts" in text
     assert tables(page)["The answers"].rows[0][1:3] == ("-", "-")
     assert page.settings["recalibration"] == "none"

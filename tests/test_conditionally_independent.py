@@ -353,7 +353,7 @@ def test_every_agent_counts_for_the_lipschitz_constant() -> None:
 def test_bad_grids_and_reports_get_one_sentence() -> None:
     f = rp.GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
     assert np.isnan(f([[np.nan, np.nan]])).all()
-    with input_error(r"this design needs 2 answers a row; row 1 has 1 \(1 of 2 rows have too few\)"):
+    with input_error(r"this design needs 2 answers per row; row 1 has 1 \(1 of 2 rows have too few\)"):
         f([[0.5, 0.5], [0.5, np.nan]])
     with input_error(r"report must lie in \[0, 1\]; reports\[0\]\[1\] is 1\.5"):
         f([[0.5, 1.5]])
@@ -369,7 +369,7 @@ def test_mirrored_needs_two_states_and_posteriors() -> None:
     with unsupported_error("mirrored needs two states and posterior reports; there are 3 states"):
         rp.solve(rp.random_family(3, states=3), restrictions=[rp.Mirrored()])
     with unsupported_error(
-        "mirrored goes together with Lipschitz or monotone only where the profiles are a full grid",
+        "mirrored can be combined with Lipschitz or monotone only if the profiles are a full grid",
     ):
         rp.solve(rp.random_family(30, resolution=7, rng=1), restrictions=[rp.Mirrored(), rp.Lipschitz(0.1)])
 

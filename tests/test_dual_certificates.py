@@ -245,8 +245,8 @@ def average(x: Floats) -> Floats:
 @pytest.mark.parametrize(
     ("aggregator", "family", "sentence"),
     [
-        (lambda: average, None, "not known as a formula; what cannot be certified .* can be made a table"),
-        (lambda: "beta-pool", rp.ConditionallyIndependent(3, None, None), "no way is known here to certify"),
+        (lambda: average, None, "no known formula; a function that is known only by its values, .* can be certified"),
+        (lambda: "beta-pool", rp.ConditionallyIndependent(3, None, None), "robustpool cannot certify"),
         (
             lambda: GridAggregator(np.zeros((2, 2, 2))),
             None,
@@ -260,7 +260,7 @@ def average(x: Floats) -> Floats:
         (
             lambda: "mean",
             rp.ConditionallyIndependent(2, None, None, (0.3, 0.3)),
-            "a certificate is for a range of priors, not for the single prior",
+            "a certificate needs a range of priors, not the single prior",
         ),
     ],
 )

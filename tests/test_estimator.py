@@ -146,7 +146,7 @@ def test_a_pool_clips_by_default_and_counts_it() -> None:
 
 def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
     pool = RobustPool(clip=0).fit([[0.0, 1.0]])
-    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):
+    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows\)\.$"):
         assert pool.transform([[0.0, 1.0]]) == [[0.5]]
 
 
@@ -162,7 +162,7 @@ def test_contradictions_warn_where_they_are_pooled_and_only_there() -> None:
         ({}, [[0.5, np.inf]], None, r"^Input X contains infinity"),
         ({"input": "percent"}, [[0.5]], None, r"^input must be one of probabilities, log-odds; it is 'percent'\.$"),
         ({"rule": "maen"}, [[0.5]], None, r"the closest is 'mean'\.$"),
-        ({"rule": lambda reports: reports}, [[0.5] * 3], None, r"^the aggregator must answer with the shape \(1,\)"),
+        ({"rule": lambda reports: reports}, [[0.5] * 3], None, r"^the aggregator must return the shape \(1,\)"),
         ({"clip": 0.5}, [[0.5]], None, r"^clip must lie in \[0, 0\.5\); it is 0\.5\.$"),
         (
             {},

@@ -88,7 +88,7 @@ def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
 def test_members_that_contradict_each_other_are_told() -> None:
     trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
     fitted = RobustVotingClassifier(trees, clip=0).fit(X[::2], Y[::2])
-    sentence = r"so that the forecast is 0\.5 \(\d+ of \d+ forecasts\); clip brings"
+    sentence = r"so the forecast is 0\.5 \(\d+ of \d+ forecasts\); set clip"
     with pytest.warns(ContradictionWarning, match=sentence):
         assert 0.5 in fitted.predict_proba(X)
 
@@ -126,7 +126,7 @@ def test_rules_for_two_classes_say_so(rule: Any, sentence: str) -> None:
 def test_members_that_rule_out_every_class_are_told() -> None:
     certain = [(f"says_{label}", DummyClassifier(strategy="constant", constant=label)) for label in (0, 1)]
     fitted = RobustVotingClassifier(certain, clip=0).fit(FLOWERS, KINDS)
-    sentence = r"rule out each of the classes .* \(150 of 150 samples\); clip brings"
+    sentence = r"^every class of a sample is ruled out .* \(150 of 150 samples\); set clip"
     with pytest.warns(ContradictionWarning, match=sentence):
         np.testing.assert_allclose(fitted.predict_proba(FLOWERS), 1 / 3)
     g = np.sqrt(0.98 * 0.01)  # of each of the two, beside 0.01 of the third
@@ -278,7 +278,7 @@ def test_metadata_are_routed(calibration: str | None) -> None:
     [
         ({"estimators": []}, r"^estimators must be a list of pairs of a name and a classifier; it is \[\]\.$"),
         ({"estimators": [GaussianNB()]}, r"pairs of a name and a classifier; it is \[GaussianNB\(\)\]\.$"),
-        ({"estimators": [("a", GaussianNB())] * 2}, r"^names of members must differ; 'a' stands there 2 times\.$"),
+        ({"estimators": [("a", GaussianNB())] * 2}, r"^names of members must differ; 'a' occurs 2 times\.$"),
         ({"estimators": [("a__b", GaussianNB())]}, r"must have no __ and not be a parameter's; it is 'a__b'\.$"),
         ({"estimators": [("rule", GaussianNB())]}, r"not be a parameter's; it is 'rule'\.$"),
         ({"estimators": [("a", DROP)]}, r"^at least one member must take part; all 1 are dropped\.$"),
@@ -288,7 +288,7 @@ def test_metadata_are_routed(calibration: str | None) -> None:
         ({"weights": [1]}, r"^weights must be one number for each of the 2 estimators; the shape is \(1,\)\.$"),
         ({"weights": [1, np.nan]}, r"^weights must be finite; weights\[1\] is nan"),
         ({"rule": "maen"}, r"the closest is 'mean'\.$"),
-        ({"rule": "median", "weights": [1, 2]}, r"^rule median takes no weights\.$"),
+        ({"rule": "median", "weights": [1, 2]}, r"^rule median does not accept weights\.$"),
         ({"clip": 0.5}, r"^clip must lie in \[0, 0\.5\); it is 0\.5\.$"),
     ],
 )

@@ -72,7 +72,9 @@ def sentence(why: Explanation, words: str) -> str:
 
 def cost(why: Explanation) -> str:
     """The sentence on what the forecast can cost: the bound, or where to find it."""
-    (found,) = (one for one in why.closing if "we lose at most" in one or "What it can cost us" in one)
+    (found,) = (
+        one for one in why.closing if "expected squared error is at most" in one or "worst-case regret of this" in one
+    )
     return found
 
 
@@ -164,7 +166,7 @@ def test_clipping_takes_the_recorded_worst_cases_away() -> None:
     assert why.reports == (0.01, 0.9)
     assert all(said.regret is None for said in why.rules)
     assert "without clipping" in why.on_rules[0]
-    assert why.closing[0].startswith("Two forecasters say 0.01 and 0.9 (brought into [0.01, 0.99])")
+    assert why.closing[0].startswith("Two forecasters say 0.01 and 0.9 (clipped to [0.01, 0.99])")
     assert cost(why).endswith("is not proved here.")  # and no command, as none clips
     assert explain([0.7, 0.6], clip=0.0).rules[0].regret is not None  # clips nothing
 
@@ -183,12 +185,12 @@ def test_what_is_clipped_by_default_is_explained_as_if_it_had_been_asked_for() -
 
 
 def test_with_nothing_to_clip_the_promise_is_that_of_the_rule_as_such() -> None:
-    by_default, at_its_word = explain([0.7, 0.6]), explain([0.7, 0.6], clip=0)
-    assert "take even a 0 or a 1 at its word (--clip 0)" in by_default.on_rules[-1]
-    assert "(proved, with certain reports taken at their word; no rule" in cost(by_default)
-    assert "(proved; no rule" in cost(at_its_word)
-    assert len(at_its_word.on_rules) == len(by_default.on_rules) - 1
-    assert "(proved): over" in cost(explain([0.7, 0.6], "mean"))  # which is never clipped
+    by_default, unclipped = explain([0.7, 0.6]), explain([0.7, 0.6], clip=0)
+    assert "applies to the rules without clipping (--clip 0)" in by_default.on_rules[-1]
+    assert "(proved, without clipping; no rule" in cost(by_default)
+    assert "(proved; no rule" in cost(unclipped)
+    assert len(unclipped.on_rules) == len(by_default.on_rules) - 1
+    assert "(proved). The root" in cost(explain([0.7, 0.6], "mean"))  # which is never clipped
 
 
 # ----------------------------------------------------------------------------------------------------- the short answer
@@ -200,11 +202,11 @@ def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
     assert why.answer == (
         "The answer is 0.654.",
         (
-            "If it were known that their evidence is independent and that the base rate lies between 25 % and 75 %, the right "
-            "answer would lie between "
+            "If their evidence is independent and the base rate lies between 25 % and 75 %, the right "
+            "answer lies between "
             "0.538 and 0.914."
         ),
-        "Say 0.654 if you know neither the base rate nor how much of their evidence they share.",
+        "Use 0.654 if you know neither the base rate nor how much of their evidence they share.",
     )
     assert why.span is not None
     assert (why.span.low, why.span.high) == (0.25, 0.75)
@@ -215,15 +217,16 @@ def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
 
 def test_the_short_answer_with_a_range_a_base_rate_another_rule_or_one_report() -> None:
     ranged = explain([0.7, 0.6], prior_range=(0.05, 0.2))
-    assert "between 5 % and 20 %, the right answer would lie between 0.933 and 0.986." in ranged.answer[1]
-    assert ranged.answer[2] == "Say that if you trust both; otherwise say 0.654."
+    assert "between 5 % and 20 %, the right answer lies between 0.933 and 0.986." in ranged.answer[1]
+    assert ranged.answer[2] == "Use that if you trust both assumptions; otherwise use 0.654."
     known = explain([0.7, 0.6], prior_range=(0.2, 0.2))
-    assert known.answer[1] == (
-        "If it were known that their evidence is independent and that the base rate is 20 %, the right answer would be 0.933."
-    )
+    assert known.answer[1] == ("If their evidence is independent and the base rate is 20 %, the right answer is 0.933.")
     other = explain([0.7, 0.6], "product")
-    assert other.answer[2] == "It is what product says; the default rule, robust, says 0.654."
-    assert explain([0.7]).answer == ("The answer is 0.700.", "There is one report, and so nothing to combine.")
+    assert other.answer[2] == "This is the forecast of product; the default rule, robust, gives 0.654."
+    assert explain([0.7]).answer == (
+        "The answer is 0.700.",
+        "There is only one report, so there is nothing to combine.",
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- the base rate
@@ -234,16 +237,16 @@ def test_a_certain_report_decides_at_every_base_rate(reports: list[float], said:
     why = explain(reports, prior_range=(0.1, 0.2), clip=0)
     assert {posterior for _, posterior in why.posterior} == {said}
     assert (why.agrees_at, why.even_at, why.base_rate_matters) == (None, None, False)
-    assert f"says {said:g} at every base rate" in why.on_base_rate[0]
-    assert why.on_range == (f"Knowing the base rate changes nothing: the posterior is {said:g} at each.",)
+    assert f"the answer is {said:g} at every base rate" in why.on_base_rate[0]
+    assert why.on_range == (f"Knowing the base rate changes nothing: the posterior is always {said:g}.",)
     assert why.prior_range is not None
     assert why.prior_range.command is None
-    assert "Somebody is certain" in sentence(why, "unless --clip 0 is given")
-    sentence_of_the_certain = "Somebody is certain, and whoever takes that at its word needs no base rate."
+    assert "One report is certain" in sentence(why, "unless --clip 0 is given")
+    sentence_of_the_certain = "One report is certain. If it is right, the base rate does not matter."
     assert why.answer == (f"The answer is {said:g}.", sentence_of_the_certain)
     assert why.span is None
     assert why.on_range[0] in why.closing
-    assert not any("beforehand" in said for said in why.closing)
+    assert not any("the right answer if" in said for said in why.closing)
 
 
 def test_a_contradiction_warns_and_says_so() -> None:
@@ -251,8 +254,11 @@ def test_a_contradiction_warns_and_says_so() -> None:
         why = explain([0.0, 1.0], clip=0)
     assert (why.forecast, why.posterior, why.agrees_at, why.even_at) == (0.5, (), None, None)
     assert "not all of the forecasters can be right" in why.on_base_rate[0]
-    assert "ask again" in why.closing[1]
-    assert why.answer == ("The answer is 0.500.", "It only says that the reports contradict each other: ask again.")
+    assert "Ask again" in why.closing[1]
+    assert why.answer == (
+        "The answer is 0.500.",
+        "It is not a forecast: the reports contradict each other, so ask again.",
+    )
     assert len(why.closing) == 2
 
 
@@ -261,18 +267,20 @@ def test_one_forecaster_has_the_base_rate_in_her_report() -> None:
     assert [posterior for _, posterior in why.posterior] == pytest.approx([0.6] * len(PRIORS))
     assert not why.base_rate_matters
     assert "nothing to combine" in why.on_rules[0]
-    assert why.on_range == ("Knowing the base rate changes nothing about a single report, which has it in it.",)
-    assert why.closing[1:] == ("It is as good as its source: nothing here checks a single forecaster.",)
+    assert why.on_range == (
+        "Knowing the base rate does not change a single report, which already takes it into account.",
+    )
+    assert why.closing[1:] == ("It is as good as its source: a single forecaster cannot be checked against others.",)
 
 
 def test_forecasts_that_no_base_rate_explains() -> None:
     certain = explain([0.7, 0.6], lambda reports: np.zeros(len(reports)))
     assert certain.agrees_at is None
     assert "At no base rate strictly between 0 % and 100 %" in certain.on_base_rate[1]
-    assert not any("beforehand" in said for said in certain.closing)
+    assert not any("the right answer if" in said for said in certain.closing)
     tiny = explain([1e-300, 1e-300], clip=0)
     assert tiny.even_at is None
-    assert "says 0.5 only next to 0 % or 100 %" in tiny.on_base_rate[1]
+    assert "it is 0.5 only next to 0 % or 100 %" in tiny.on_base_rate[1]
 
 
 # --------------------------------------------------------------------------------------------------- a range of priors
@@ -321,7 +329,7 @@ def test_a_forecast_at_an_end_of_the_interval_lies_inside_up_to_rounding() -> No
 
 def test_the_ends_of_the_interval_are_rounded_outward() -> None:
     sentence = explain([0.7, 0.6], prior_range=(0.05, 0.2)).on_range[0]
-    assert "between 0.933 and 0.986," in sentence  # 14/15 = 0.9333..., 133/135 = 0.98518...
+    assert "between 0.933 and 0.986;" in sentence  # 14/15 = 0.9333..., 133/135 = 0.98518...
 
 
 @pytest.mark.parametrize(("ends", "limits"), [((0, 0.5), (7 / 9, 1)), ((0.5, 1), (0, 7 / 9))])
@@ -339,7 +347,7 @@ def test_all_base_rates_are_nothing_to_know() -> None:
     assert (why.prior_range.posterior_low, why.prior_range.posterior_high) == (0, 1)
     assert why.prior_range.command is None
     (said,) = why.on_range
-    assert "between 0 % and 100 % is nothing to know" in said
+    assert "between 0 % and 100 % carries no information" in said
     assert said in why.closing
 
 
@@ -350,7 +358,7 @@ def test_a_known_prior_is_the_rule_bordley(n: int) -> None:
     assert known is not None
     assert known.posterior_low == known.posterior_high == aggregate([0.7, 0.6, 0.2][:n], "bordley:prior=0.3")
     assert known.command == f"robustpool aggregate {' '.join(['0.7', '0.6', '0.2'][:n])} --rule bordley:prior=0.3"
-    assert "that of the rule bordley with this prior" in why.on_range[0]
+    assert "(the rule bordley with this prior)" in why.on_range[0]
     printed = run(*known.command.split()[2:]).stdout
     assert float(printed) == pytest.approx(known.middle, rel=1e-5)
     assert f"    {known.command}" in edge.as_lines(why, 80, braille=False)
@@ -370,26 +378,27 @@ def test_the_promise_is_rounded_outward_and_comes_from_the_record() -> None:
     assert upper <= number < upper + 1e-6
     (points,) = re.findall(r"at most ([0-9.]+) percentage points", said)
     assert 0 <= float(points) - 100 * upper**0.5 < 0.1
-    assert "(proved):" in said
-    assert "no rule in the list promises less" in cost(explain([0.7, 0.6]))
-    assert "0.022543 of" in cost(explain([0.7, 0.6]))
+    assert "(proved)." in said
+    assert "no rule in the list has a smaller bound" in cost(explain([0.7, 0.6]))
+    assert "0.022543 above" in cost(explain([0.7, 0.6]))
 
 
 @pytest.mark.parametrize(
     ("reports", "rule", "percents", "news"),
     [
-        ([0.7, 0.6], "minimax", "64.9 %", "one report is then good news and the other bad"),
-        ([0.7, 0.6], "product", "50 %", "the reports are then good news"),
-        ([0.3, 0.4], "product", "50 %", "the reports are then bad news"),
-        ([0.7, 0.6, 0.2], "product", "50 %", "some reports are then good news and others bad"),
+        ([0.7, 0.6], "minimax", "64.9 %", "one report is then evidence for the event and the other against it"),
+        ([0.7, 0.6], "product", "50 %", "the reports are then evidence for the event"),
+        ([0.3, 0.4], "product", "50 %", "the reports are then evidence against the event"),
+        ([0.7, 0.6, 0.2], "product", "50 %", "some reports are then evidence for the event and others against it"),
     ],
 )
 def test_the_reason_is_a_base_rate(reports: list[float], rule: str, percents: str, news: str) -> None:
     why = explain(reports, rule)
     assert why.agrees_at is not None
     assert percent(why.agrees_at) == percents
-    assert why.closing[1] == f"It is what somebody would say who held the event {percents} likely beforehand: {news}."
-    assert sentence(why, "Whoever held it less likely beforehand should say more,") == why.closing[2]
+    right = f"It is the right answer if the base rate is {percents} and their evidence is independent: {news}."
+    assert why.closing[1] == right
+    assert sentence(why, "If the base rate is lower, the right answer is higher,") == why.closing[2]
 
 
 def test_what_is_known_of_the_base_rate_stands_in_the_closing_paragraph() -> None:
@@ -422,12 +431,12 @@ def test_the_advice_for_three_agents_is_a_command_that_works(rule: str, command:
     ("reports", "words"),
     [
         ([0.7, 0.6], "between the lowest and the highest report"),
-        ([0.9, 0.9], "above the highest report, as independent evidence adds up"),
+        ([0.9, 0.9], "above the highest report, because independent evidence adds up"),
         ([0.1, 0.1], "nothing beyond 0.1 is justified"),
     ],
 )
 def test_the_newspaper(reports: list[float], words: str) -> None:
-    assert "if they have read the same newspaper" in sentence(explain(reports), words)
+    assert "If they read the same newspaper" in sentence(explain(reports), words)
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if name != "bordley"])
@@ -506,7 +515,7 @@ def test_reports_that_are_vectors(designs: Path) -> None:
     assert why.forecast == tuple(design.aggregator.forecasts[0].tolist())
     assert why.closing[0].startswith("Two forecasters say (")
     text = "\n".join(edge.as_lines(why, 80, braille=False))
-    assert "base rate would say does not apply" in text.replace("\n", " ")
+    assert "The base rate does not apply" in text.replace("\n", " ")
     arguments = [",".join(map(repr, report)) for report in reports]
     done = run(*arguments, "--rule", "vectors.json", "--explain", "--json", cwd=designs)
     assert json.loads(done.stdout)["forecast"] == list(why.forecast)
@@ -586,7 +595,7 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
 @pytest.mark.parametrize(
     ("reports", "options", "message"),
     [
-        ([np.nan, None], {}, r"nothing to explain without an answer; 2 of 2 are missing\."),
+        ([np.nan, None], {}, r"explain needs at least one answer; 2 of 2 are missing\."),
         ([[0.7, 0.6], [0.1, 0.2]], {}, r"one question is explained at a time; the shape of the reports is \(2, 2\)\."),
         ([0.7, 1.2], {}, r"probability must lie in \[0, 1\]; entry 1 is 1\.2"),
         ([0.7, 0.6], {"rule": "magic"}, "rule must be one of robust, minimax, mean"),
@@ -619,7 +628,7 @@ def test_a_contradiction_has_no_base_rate_to_know() -> None:
 
 
 def test_a_design_is_not_clipped(designs: Path) -> None:
-    with input_error("clip is for rules; a design takes the reports of its family as they are"):
+    with input_error("clip is for rules; a design uses the reports of its family unchanged"):
         explain([0.7, 0.6], designs / "independent.json", clip=0.1)
 
 
@@ -724,7 +733,7 @@ def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
-        "The answer is 0.654. If it were known that their evidence is independent and\nthat the base rate lies between 5 %"
+        "The answer is 0.654. If their evidence is independent and the base rate lies\nbetween 5 %"
     )
     assert "\nTwo forecasters say 0.7 and 0.6. The rule robust combines them into 0.654." in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))
@@ -736,7 +745,7 @@ def test_the_command_shows_the_next_command_of_a_known_base_rate() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.3", "0.3")
     assert "\n    robustpool aggregate 0.7 0.6 --rule bordley:prior=0.3\n" in done.stdout
     nothing = run("0.7", "0.6", "--explain", "--prior-range", "0", "1")
-    assert "is nothing to know" in " ".join(nothing.stdout.split())
+    assert "carries no information" in " ".join(nothing.stdout.split())
     assert "    robustpool" not in nothing.stdout
 
 

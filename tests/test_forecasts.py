@@ -102,7 +102,7 @@ def test_no_answers_give_nan_without_a_warning() -> None:
         ([[[0.7]]], r"at least one agent and two options; the shape is \(1, 1, 1\)\.$"),
         ([], r"^probabilities must hold at least one number; the shape is \(0,\)\.$"),
         ([[], []], r"^probabilities must hold at least one number; the shape is \(2, 0\)\.$"),
-        ([[0.7, 0.6], [0.5]], r"^probabilities must have rows of equal length; write NaN for who did not answer\.$"),
+        ([[0.7, 0.6], [0.5]], r"^probabilities must have rows of equal length; write NaN for a missing answer\.$"),
     ],
 )
 def test_what_is_no_probability_is_refused(probabilities: list[float], sentence: str) -> None:
@@ -158,7 +158,7 @@ def test_among_three_answers_0_and_1_contradict_nobody_who_averages(name: str) -
 def test_contradictions_are_counted_over_all_blocks() -> None:
     table = np.full((CELLS_AT_ONCE, 2), 0.5)
     table[[5, -1]] = 0, 1
-    with pytest.warns(ContradictionWarning, match=rf"row 5 has both \(2 of {len(table)} rows have\)\.$"):
+    with pytest.warns(ContradictionWarning, match=rf"row 5 has both \(2 of {len(table)} rows\)\.$"):
         np.testing.assert_array_equal(aggregate(table, clip=0), 0.5)
 
 
@@ -170,7 +170,7 @@ def test_what_wraps_a_grid_is_checked_like_any_function() -> None:
             return np.asarray(3 * self.aggregator(reports) - 1)
 
     assert aggregate([0.5, 0.5], Steeper()) == 0.5
-    with input_error(r"^the aggregator must answer with numbers in \[0, 1\]; entry 0 is 1\.7"):
+    with input_error(r"^the aggregator must return numbers in \[0, 1\]; entry 0 is 1\.7"):
         aggregate([0.9, 0.9], Steeper())
 
 
@@ -220,8 +220,8 @@ def test_weights_are_scaled_to_the_number_of_answers() -> None:
 @pytest.mark.parametrize(
     ("rule", "weights", "sentence"),
     [
-        ("median", [1, 2], r"^rule median takes no weights\.$"),
-        (np.mean, [1, 2], r"^weights go with the rules that take them; a design or a callable takes none\.$"),
+        ("median", [1, 2], r"^rule median does not accept weights\.$"),
+        (np.mean, [1, 2], r"^weights are for rules that accept them; a design or a callable does not\.$"),
         (
             "mean",
             [1, 2, 3],
@@ -257,7 +257,7 @@ def test_by_default_no_single_report_decides(name: str) -> None:
         assert aggregate(reports, name) == aggregate(reports, name, clip=0.2) == rule([reports])[0]
         return
     with pytest.warns(
-        ClippedWarning, match=r"^2 of 3 reports were brought into \[0\.01, 0\.99\]; clip=0 takes them at their word\.$"
+        ClippedWarning, match=r"^2 of 3 reports were clipped to \[0\.01, 0\.99\]; clip=0 turns this off\.$"
     ) as caught:
         assert aggregate(reports, name) == aggregate(reports, name, clip=0.01) == rule([inside])[0]
     assert [each.filename for each in caught] == [__file__]
@@ -280,10 +280,10 @@ def test_what_a_function_sees_is_clipped_only_if_somebody_asks() -> None:
 def test_what_is_clipped_is_counted_once_a_call_over_all_blocks_without_those_who_do_not_count() -> None:
     table = np.full((CELLS_AT_ONCE, 2), 0.5)
     table[[5, -1]] = 0, np.nan
-    with pytest.warns(ClippedWarning, match=rf"^2 of {table.size - 2:,} reports were brought") as caught:
+    with pytest.warns(ClippedWarning, match=rf"^2 of {table.size - 2:,} reports were clipped") as caught:
         aggregate(table)
     assert len(caught) == 1
-    with pytest.warns(ClippedWarning, match=r"^1 of 3 reports was brought"):
+    with pytest.warns(ClippedWarning, match=r"^1 of 3 reports was clipped"):
         aggregate([0.0, 1.0, 0.5], weights=[1, 0, 1])
 
 
@@ -344,7 +344,7 @@ def test_a_function_of_yours_says_what_it_says_about_0_and_1() -> None:
 @pytest.mark.parametrize("rule", NAMES)
 def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
     table = [[0.3, 0.4], [0.0, 1.0], [1.0, 0.0]]
-    sentence = r"forecast is 0\.5; row 1 has both \(2 of 3 rows have\)\.$"
+    sentence = r"forecast is 0\.5; row 1 has both \(2 of 3 rows\)\.$"
     with pytest.warns(ContradictionWarning, match=sentence) as caught:
         forecasts = aggregate(table, rule, clip=0)
     assert len(caught) == 1
@@ -354,7 +354,7 @@ def test_a_contradiction_is_one_half_and_a_warning(rule: str) -> None:
 
 
 def test_one_contradictory_question() -> None:
-    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows have\)\.$"):
+    with pytest.warns(ContradictionWarning, match=r"row 0 has both \(1 of 1 rows\)\.$"):
         assert aggregate([0.0, 1.0, 0.9], clip=0) == 0.5
 
 
@@ -378,15 +378,15 @@ def test_a_question_without_answers_stays_without_forecast() -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (lambda _: 0.5, r"^the aggregator must answer with the shape \(2,\); it answers with \(\)\.$"),
-        (lambda reports: reports, r"^the aggregator must answer with the shape \(2,\); it answers with \(2, 2\)\.$"),
+        (lambda _: 0.5, r"^the aggregator must return the shape \(2,\); it returned \(\)\.$"),
+        (lambda reports: reports, r"^the aggregator must return the shape \(2,\); it returned \(2, 2\)\.$"),
         (
             lambda _: [0.5, 1.2],
-            r"^the aggregator must answer with numbers in \[0, 1\]; entry 1 is 1\.2 \(1 of 2 are not\)\.$",
+            r"^the aggregator must return numbers in \[0, 1\]; entry 1 is 1\.2 \(1 of 2 are not\)\.$",
         ),
         (lambda _: [math.nan, -1], r"numbers in \[0, 1\]; entry 0 is nan \(2 of 2 are not\)\.$"),
-        (lambda _: ["yes", "no"], r"^the aggregator must answer with numbers; it answers \['yes', 'no'\]\.$"),
-        (lambda _: {}, r"^the aggregator must answer with numbers; it answers \{\}\.$"),
+        (lambda _: ["yes", "no"], r"^the aggregator must return numbers; it returned \['yes', 'no'\]\.$"),
+        (lambda _: {}, r"^the aggregator must return numbers; it returned \{\}\.$"),
     ],
 )
 def test_what_a_callable_answers_is_checked(answer: object, sentence: str) -> None:

@@ -153,7 +153,7 @@ def test_clipped_answers_are_counted_and_contradictions_said() -> None:
     with pytest.warns(ClippedWarning, match=raised):
         assert rp.aggregate_table(table, "robust").clipped == 2
     assert rp.aggregate_table(table, "mean").clipped == 0
-    with pytest.warns(ContradictionWarning, match=r"question match is such a contradiction \(1 of 2 questions\)\.$"):
+    with pytest.warns(ContradictionWarning, match=r"the first is question match \(1 of 2 questions\)\.$"):
         pooled = rp.aggregate_table(table, "robust", clip=0)
     np.testing.assert_allclose(pooled.forecasts[0], 1 / 3)
     assert pooled.contradictions == 1

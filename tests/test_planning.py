@@ -109,9 +109,9 @@ def test_a_smaller_epsilon_or_a_steeper_aggregator_asks_for_more() -> None:
 def test_the_sentences() -> None:
     asked = plan(0.01, reports=20)
     assert asked.sentence == (
-        "For a regret within 0.01 of the best, [Guo2024, Theorem 5.1] asks for reports in steps of 1/N and priors in steps of "
+        "For a regret within 0.01 of the best, [Guo2024, Theorem 5.1] requires reports in steps of 1/N and priors in steps of "
         "1/M with N = 20 and M = 3.4 x 10^21: 6.6 x 10^26 structures, T = 6.2 x 10^7 rounds, 4.1 x 10^34 regrets. At a billion "
-        "regrets a second that is 1.3 x 10^18 years: not on this planet."
+        "regrets a second that is 1.3 x 10^18 years, which is not feasible."
     )
     assert "`robustpool design --reports 20 --priors 400 --tolerance 0.01`" in asked.practical
     smooth = plan(0.01, lipschitz=2.5)
@@ -151,7 +151,7 @@ ONE_OF = r"^give either reports or lipschitz; reports is"
         (0.1, {}, ONE_OF + r" None and lipschitz is None\.$"),
         (0.1, {"reports": 20, "lipschitz": 2.0}, ONE_OF + r" 20 and lipschitz is 2\.0\.$"),
         (0.1, {"reports": 0}, r"^reports must be a whole number, at least 1; it is 0\.$"),
-        (0.1, {"reports": 2**53 + 1}, r"^reports must be at most 2\^53, or .*; it is 9007199254740993\.$"),
+        (0.1, {"reports": 2**53 + 1}, r"^reports must be at most 2\^53, because .*; it is 9007199254740993\.$"),
         (0.1, {"lipschitz": 0}, r"^lipschitz must be a finite number, greater than 0; it is 0\.$"),
         (0.1, {"lipschitz": float("nan")}, r"^lipschitz must be a finite number, greater than 0; it is nan\.$"),
         (0.1, {"lipschitz": float("inf")}, r"^lipschitz must be a finite number, greater than 0; it is inf\.$"),

@@ -105,7 +105,7 @@ def test_what_is_recalibrated_is_not_clipped_again(tmp_path: Path, run: Run) -> 
     path.write_text("question_id,ann,bob,outcome\n" + "".join(rows))
     scores, _ = run("compare", str(path), "--recalibrate", "slope", "--draws", "100")
     pooled, err = run("aggregate", str(path), "--rule", "robust", "--recalibrate", "slope")
-    assert (pooled["clipped"], "brought into" in err) == (0, False)
+    assert (pooled["clipped"], "clipped to" in err) == (0, False)
     assert min(each["forecast"] for each in pooled["forecasts"]) < 0.005
     brier = np.mean([(each["forecast"] - each["outcome"]) ** 2 for each in pooled["forecasts"]])
     (score,) = (score["brier"] for score in scores["recalibrated"] if score["name"] == "robust")
@@ -123,8 +123,8 @@ def test_the_command_line_gives_what_it_scored(answers: Path, run: Run) -> None:
         for rule in ("robust", "mean", "product"):
             pooled, err = run("aggregate", str(answers), "--rule", rule, *recalibrate)
             assert pooled["clipped"] == (0 if rule == "mean" and not recalibrate else outside)
-            end = " before the answers were recalibrated." if recalibrate else "; --clip 0 takes them at their word."
-            line = f"robustpool: {outside} of {table.rows} answers were brought into [0.01, 0.99]{end}\n"
+            end = " before the answers were recalibrated." if recalibrate else "; --clip 0 turns this off."
+            line = f"robustpool: {outside} of {table.rows} answers were clipped to [0.01, 0.99]{end}\n"
             assert (line in err) == bool(pooled["clipped"])
             resolved = [each for each in pooled["forecasts"] if each["outcome"] is not None]
             brier = np.mean([(each["forecast"] - each["outcome"]) ** 2 for each in resolved])

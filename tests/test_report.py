@@ -295,7 +295,7 @@ def test_a_range_of_priors_and_another_loss_are_told(two_agents: Design) -> None
     assert calculated(page)["prior_range"] == [0.05, 0.2]
     assert "only base rates from 0.05 to 0.2 count" in calculated(page)["note"]
     assert "made for the log loss" in calculated(page)["note"]
-    assert "cannot be proved yet" in render(page)
+    assert "Its bounds cannot be proved" in render(page)
 
 
 @pytest.mark.parametrize("agents", [1, 3, 4])
@@ -533,7 +533,7 @@ def test_the_look_up_names_states_and_refuses_what_never_comes(browser: Browser,
                 assert answer == "".join(parts)
                 continue
             refused += 1
-            assert answer == "These reports never come together in this family, and so the design gives no forecast."
+            assert answer == "These reports never occur together in this family, so the design gives no forecast."
             for k, name in enumerate(("ann", "bob", "cy")):
                 others = [r for r in reports[k] if (*profile[:k], r, *profile[k + 1 :]) in come]
                 sentence = f"{name} could say {' or '.join(others)}"
@@ -583,7 +583,7 @@ def test_the_page_says_what_the_package_says(browser: Browser, pages: dict[str, 
                 said = text(page, f"#forecast-{number}")
                 assert said == percent(rp.aggregate([first / 100, second / 100], rule, clip=0)), (first, second, name)
             assert text(page, "#forecast") == percent(rp.aggregate([first / 100, second / 100], clip=0))
-        assert "one of them must be wrong" in text(page, "#structure-sentence")  # at 0 and 100
+        assert "so one of them is wrong" in text(page, "#structure-sentence")  # at 0 and 100
         assert not page.locator("#structure-found").is_visible()
         assert text(page, "#base-rates") == ""
 
@@ -633,7 +633,7 @@ def test_what_is_no_whole_percent_gets_a_hint_and_changes_nothing(browser: Brows
         assert text(page, "#number-note") == ""
         for wrong in ("400", "-1", "0.7", ""):
             page.locator("#number-1").fill(wrong)
-            assert text(page, "#number-note").startswith("Whole percents from 0 to 100"), wrong
+            assert text(page, "#number-note").startswith("Enter whole percents from 0 to 100"), wrong
             assert page.locator("#number-1").input_value() == wrong  # what is being typed is left alone
             assert page.locator("#report-1").input_value() == "70"
             assert text(page, "#forecast") == before
@@ -658,7 +658,7 @@ def test_the_rarest_structures_are_left_out_unless_asked_for(browser: Browser, p
     with opened(browser, pages["two"]) as page:
         options = page.locator("#least option")
         assert [option.get_attribute("value") for option in options.all()] == ["0.01", "0", "0.05", "0.2"]
-        assert options.all_text_contents()[:2] == ["at least 1 % of the time", "ever so rarely"]
+        assert options.all_text_contents()[:2] == ["at least 1 % of the time", "with any probability"]
         assert page.locator("#least").input_value() == "0.01"
         move(page, 1, 99, "mean")
         often = float(text(page, "#structure-regret"))
@@ -747,7 +747,9 @@ def test_the_worst_structure_is_the_one_that_brute_force_finds(browser: Browser,
             half = np.arange(1, 200) / 200
             found = json.loads(page.locator("#structure").get_attribute("data-structure") or "null")
             if found is None:  # as often as that, nothing brings these two
-                assert "no structure in which the two reports come that often" in text(page, "#structure-sentence")
+                assert "no structure in which the two reports occur together that often" in text(
+                    page, "#structure-sentence"
+                )
                 assert worst_by_force(table, first, second, half, least) < 0
                 continue
             around = found["prior"] + np.arange(-9, 10) / 1000

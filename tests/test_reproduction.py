@@ -259,7 +259,7 @@ def test_table_1_agrees_only_to_all_four_digits() -> None:
     ours = Row("algorithm-1", "Algorithm 1, N = 6", PUBLISHED["algorithm-1"], 0.0227, 0.0227, 0.0228, "")
     told = claims([row, ours, replace(row, upper=0.0626)], {})
     assert [claim.agrees for claim in told] == [True, False, False, True]
-    assert "a search bounds the worst case from below only" in told[1].why
+    assert "a search only bounds the worst case from below" in told[1].why
     assert not told[2].why
     assert "Algorithm 1, N = 6" in told[1].ours
     assert "N = 6" not in told[1].paper
@@ -342,7 +342,7 @@ def test_the_page_says_what_was_done(figures: Reproduction) -> None:
         assert f"figures/{figure.name}.npz" in page
     assert "N = 6" in page
     assert rp.__version__ in page
-    assert "stopped before its end" not in page
+    assert "stopped early" not in page
     assert "algorithm-1-additive.json" in {file.name for file in (figures.folder / "designs").iterdir()}
 
 
@@ -366,7 +366,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path: Path, monkeypatch: pytest.Monke
     result = reproduce("figures", tmp_path, settings=SMALL)
     assert not result.finished
     assert list(result.pictures) == ["areas", "coupling"]
-    assert "stopped before its end" in result.report.read_text(encoding="utf-8")
+    assert "stopped early" in result.report.read_text(encoding="utf-8")
     monkeypatch.setattr("robustpool.reproduction.run.FIGURES", [plain[0]])
     with pytest.raises(KeyboardInterrupt):
         reproduce("figures", tmp_path / "nothing", settings=SMALL)
@@ -381,7 +381,7 @@ def test_ctrl_c_during_the_table_keeps_its_rows(tmp_path: Path, monkeypatch: pyt
     result = reproduce("all", tmp_path, settings=SMALL)
     assert [row.name for row in result.rows] == ["mean"]
     assert (tmp_path / "table1.csv").read_text().count("\n") == 2
-    assert "stopped before its end" in result.report.read_text(encoding="utf-8")
+    assert "stopped early" in result.report.read_text(encoding="utf-8")
 
 
 def test_an_interrupted_solver_stops_the_reproduction(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_a_wrong_name_is_refused_in_one_sentence(text: str, sentence: str) -> No
 
 @pytest.mark.parametrize("name", ["median", "trimmed-mean"])
 def test_rules_by_order_take_no_weights(name: str) -> None:
-    with input_error(rf"^rule {name} takes no weights\.$"):
+    with input_error(rf"^rule {name} does not accept weights\.$"):
         get_rule(name)([[0.2, 0.4]], [1.0, 2.0])
 
 

@@ -249,7 +249,7 @@ def test_aggregators_are_checked() -> None:
 
 def test_tables_refuse_profiles_that_they_do_not_know() -> None:
     solution = rp.solve(rp.random_family(20, resolution=4, rng=1))
-    with input_error(r"row 1 is \(0\.123, 0\.5\), the nearest profile is \(0, 0\.5\) \(1 of 2 rows are none\)"):
+    with input_error(r"row 1 is \(0\.123, 0\.5\), the nearest profile is \(0, 0\.5\) \(1 of 2 rows\)"):
         solution.aggregator([[0.5, 0.5], [0.123, 0.5]])
     with input_error(r"this design is for 2 agents; there are 3 reports"):
         solution.aggregator([[0.5, 0.5, 0.5]])

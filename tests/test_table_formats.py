@@ -48,7 +48,7 @@ def test_metaculus(tmp_path: Path) -> None:
     assert as_answers(table) == {("1", "7"): 0.75}
     assert table.tally.superseded == 1
     assert table.rejected.counts == {
-        "a row must be the forecast of one forecaster, not an aggregate of so many": 1,
+        "a row must be the forecast of one forecaster, not an aggregate of several": 1,
         "a forecast must be on a binary question": 1,
     }
 
@@ -155,7 +155,7 @@ def test_metaculus_with_the_newest_row_first(tmp_path: Path) -> None:
     assert table.tally.ignored == ("question_title", "is_bot", "question_weight")
     assert table.rejected.counts == {
         "a forecast must be on a binary question": 1,
-        "a row must be the forecast of one forecaster, not an aggregate of so many": 1,
+        "a row must be the forecast of one forecaster, not an aggregate of several": 1,
     }
     early = read_forecasts(tmp_path / "f.csv", as_of="2024-01-31")
     assert as_answers(early)["1", "ann"] == 0.2
@@ -171,7 +171,7 @@ def test_metaculus_forecasts_that_are_withdrawn_and_aggregates_without_a_count(t
     table = read_forecasts(tmp_path / "forecast_data.csv")
     assert as_answers(table) == {("1", "8"): 0.25}  # somebody may be called so
     assert table.rejected.counts == {
-        "a row must be the forecast of one forecaster, not an aggregate of so many": 1,
+        "a row must be the forecast of one forecaster, not an aggregate of several": 1,
         "a forecast must not be withdrawn (its end time)": 1,
     }
     early = read_forecasts(tmp_path / "forecast_data.csv", as_of="2024-02-15")
@@ -258,7 +258,7 @@ def test_outcomes_of_a_file_of_their_own(tmp_path: Path) -> None:
     with input_error(r"^a question must have one outcome; question 1 of '.*o\.csv' has 'no' and 'yes'\.$"):
         read_forecasts(forecasts, outcomes=outcomes)
     outcomes.write_text("question_id,outcome\n8,yes\n")
-    with input_error(r"must have outcomes of the questions that were asked; it has none of them\.$"):
+    with input_error(r"must have outcomes for the questions of the forecasts; it has none\.$"):
         read_forecasts(forecasts, outcomes=outcomes)
     outcomes.write_text("title,when\n8,yes\n")
     with input_error(r"has none for the question and the outcome: its columns are 'title', 'when'\.$"):
@@ -467,7 +467,7 @@ def test_sheets_that_are_not_read_are_told(tmp_path: Path) -> None:
     book.save(tmp_path / "f.xlsx")
     table = read_forecasts(tmp_path / "f.xlsx")
     (line,) = summary_lines(table.rejected, table.tally)
-    assert line == "sheets that were not read, since only the first one is: more."
+    assert line == "sheets that were not read (only the first sheet is read): more."
 
 
 def test_what_is_no_workbook(tmp_path: Path) -> None:
@@ -509,7 +509,7 @@ def test_answers_without_a_time_are_not_known_to_be_that_old(timed: Path, tmp_pa
     assert as_answers(early) == {("q1", "ann"): 0.2, ("q2", "bob"): 0.5}
     assert (early.tally.later, early.tally.untimed) == (2, 2)
     assert summary_lines(early.rejected, early.tally) == [
-        "2 rows are later than the time that was asked for.",
+        "2 rows are later than as_of.",
         "2 rows have no timestamp, which as_of and half_life need.",
     ]
     assert ("q1", "eve") in as_answers(read_forecasts(timed))

@@ -486,7 +486,7 @@ def test_one_forecast_a_question_in_the_library_of_the_frame(wide: pd.DataFrame)
 
 def test_a_table_is_clipped_as_single_questions_are(wide: pd.DataFrame) -> None:
     table = read_forecasts(wide)
-    sentence = r"^2 of 5 answers were brought into \[0\.01, 0\.99\]; clip=0 takes them at their word\.$"
+    sentence = r"^2 of 5 answers were clipped to \[0\.01, 0\.99\]; clip=0 turns this off\.$"
     with pytest.warns(ClippedWarning, match=sentence) as caught:
         pooled = aggregate_table(table)
     assert [str(each.filename) for each in caught] == [__file__]
@@ -501,22 +501,22 @@ def test_a_table_is_clipped_as_single_questions_are(wide: pd.DataFrame) -> None:
 def test_a_design_answers_the_questions_that_it_is_made_for(wide: pd.DataFrame) -> None:
     design = GridAggregator(np.array([[0.0, 0.5], [0.5, 1.0]]))
     table = read_forecasts(wide)
-    sentence = r"made for 2 answers a question; question z has 1 \(1 of 3 questions have no forecast\)"
+    sentence = r"the rule is for 2 answers per question; question z has 1 \(1 of 3 questions have no forecast\)"
     with pytest.warns(UserWarning, match=sentence):
         pooled = aggregate_table(table, design)
     assert pooled.forecasts[:2] == pytest.approx([0.65, 0.5])
     assert np.isnan(pooled.forecasts[2])
     assert pooled.unfit == 1
-    with input_error(r"^the rule is made for 3 answers a question; question z has 1 \(and none has 3\)\.$"):
+    with input_error(r"^the rule is for 3 answers per question; question z has 1 \(no question has 3\)\.$"):
         aggregate_table(table, GridAggregator(np.full((2, 2, 2), 0.5)))
 
 
 def test_weights_of_the_table_are_used(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("question_id,forecaster_id,probability,weight\nq1,a,0.2,3\nq1,b,0.6,1\n")
     assert aggregate_table(tmp_path / "f.csv", "mean").forecasts == pytest.approx([0.3])
-    with pytest.warns(UserWarning, match=r"^the weights of the table were not used: this rule takes none\.$"):
+    with pytest.warns(UserWarning, match=r"^the weights of the table were not used: this rule accepts none\.$"):
         assert aggregate_table(tmp_path / "f.csv", "median").forecasts == pytest.approx([0.4])
-    with input_error(r"^half_life makes weights, and this rule takes none\.$"):
+    with input_error(r"^half_life needs weights, which this rule does not accept\.$"):
         aggregate_table(tmp_path / "f.csv", "median", half_life=3)
 
 

@@ -121,8 +121,8 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         ("f.csv --options H", "options must be at least two different names, such as H,D,A; they are 'H'."),
         ("f.csv --options H,,A", "options must be at least two different names, such as H,D,A; they are 'H,,A'."),
         ("f.csv --options H,D", "with the options H, D a forecaster must have a column that ends in each"),
-        ("f.csv --options H,D --layout long", "options end the names of the columns of a wide table"),
-        ("f.csv --column question_id=question_id,day", "column question_id is said to be 'day'; the columns are"),
+        ("f.csv --options H,D --layout long", "options are the endings of column names in a wide table"),
+        ("f.csv --column question_id=question_id,day", "column question_id is given as 'day'; the columns are"),
         ("f.csv --rejects f.csv", "--rejects must differ from the other files; 'f.csv' is one of them."),
         ("f.csv --rejects o.csv -o o.csv", "--rejects must differ from the other files; 'o.csv' is"),
         ("f.csv --rejects f.csv/x", "cannot be written"),
@@ -248,7 +248,7 @@ def test_more_than_half_rejected_is_no_answer(robustpool: Any, command: str) -> 
     status, printed, said = robustpool(command, "half.csv", "--rejects", "rejects.csv")
     assert (status, printed) == (1, "")
     assert said.startswith(
-        "robustpool: there is no answer, because more than half of the rows cannot be used: 2 of 3 rows were left out: "
+        "robustpool: there is no forecast, because more than half of the rows cannot be used: 2 of 3 rows were left out: "
         "2 because probability must lie in [0, 1] (line 3"
     )
     assert [line.partition(",")[0] for line in Path("rejects.csv").read_text().splitlines()] == ["line", "3", "4"]
@@ -329,8 +329,8 @@ def test_all_rejected_rows_are_written_even_if_nothing_else_is(robustpool: Any) 
 @pytest.mark.parametrize(
     ("row", "remedy"),
     [
-        ("0,37;2024-01-01", "If commas stand for decimal points, pass --decimal ,"),
-        ("0.37;1/2/2024", "If days are written in another way, pass --date-format, such as d/m/Y."),
+        ("0,37;2024-01-01", "If commas are decimal points, pass --decimal ,"),
+        ("0.37;1/2/2024", "If dates have another format, pass --date-format, such as d/m/Y."),
         ("2.5;2024-01-01", "If they are decimal odds, pass --odds decimal."),
         ("x;2024-01-01", "(3 of 3 rows cannot be used)."),
     ],
@@ -360,8 +360,8 @@ def test_a_column_that_names_few_questions_is_told(robustpool: Any, command: str
     status, printed, said = robustpool(command, "wide.csv")
     assert (status, printed) == (1, "")
     assert said.startswith(
-        "robustpool: there is no answer, because 12 of 14 answers were replaced by later rows: the column 'league' names "
-        "only 1 question; say which do, such as --column question_id=NAME or NAME,NAME.\n"
+        "robustpool: there is no forecast, because 12 of 14 answers were replaced by later rows: the column 'league' identifies "
+        "only 1 question; name others, such as --column question_id=NAME or NAME,NAME.\n"
     )
     time = "robustpool: the column 'match_day' looks like a time and was not used: --column timestamp=match_day.\n"
     assert time in said

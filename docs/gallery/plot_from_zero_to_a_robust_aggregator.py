@@ -72,7 +72,7 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 draw_aggregator(solution.aggregator, axes[0])
 axes[0].set_title("the design")
 draw_difference(solution.aggregator, "mean", axes[1])
-axes[1].set_title("the design less the average")
+axes[1].set_title("the design minus the average")
 plt.show()
 
 # %%
@@ -140,8 +140,8 @@ with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "design.json"
     rp.save_design(solution, file)
     design = rp.load_design(file)
-    said = rp.aggregate([0.7, 0.6], rule=file)
-print(f"the design says {said:.3f}")
+    forecast = rp.aggregate([0.7, 0.6], rule=file)
+print(f"the design says {forecast:.3f}")
 design
 
 # %%

@@ -84,7 +84,7 @@ plt.show()
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.3), layout="constrained")
 for name, ax in zip(names, axes, strict=True):
     draw_difference(solution.aggregator, name, ax, limit=0.3, bar=name == names[-1])
-    ax.set_title(f"the table less {name}")
+    ax.set_title(f"the table minus {name}")
 plt.show()
 
 # %%
@@ -188,12 +188,12 @@ assert all(abs(found[name] - published[name]) < 5.1e-5 for name in published), "
 assert all(bounds["proved"] for bounds in proved.values()), "and proved"
 assert all(bounds["lower"] - 1e-12 <= found[name] <= bounds["upper"] + 1e-12 for name, bounds in proved.items())
 assert abs(proved["minimax"]["upper"] - value) < 1e-12, "minimax is as good as any rule can be"
-assert solution.lower < value < between_knots, "the table: about the best on its grid, and worse off it"
+assert solution.lower < value < between_knots, "the table: about the best on its grid, and worse off the grid"
 assert sorted(weak, key=lambda name: weak[name].max()) == ["the table", "arieli-tuned", "average-prior", "mean"]
 assert abs(paradigms["absolute"].upper - 0.25) < 1e-6, "nobody knows anything: a quarter"
 assert paradigms["absolute"].mixture.heaviest(1)[0][0] == "prior 0.5, reports 0.5 or 0.5, 0.5 or 0.5"
 assert all(run.gap <= 1e-6 for run in paradigms.values())
 assert additive["additive"] <= min(additive.values()) + 1e-6, "best for what it was made for"
 assert abs(curve["upper"][0] - 1 / 16) < 1e-6, "at L = 1/2 nothing is better than the average"
-assert (np.diff(curve["upper"]) < 1e-5).all(), "more freedom never costs, but for the tolerance"
+assert (np.diff(curve["upper"]) < 1e-5).all(), "more freedom never costs anything, up to the tolerance"
 assert smooth[2].upper < 0.0230

@@ -1,8 +1,8 @@
-"""Combine what people bring: probabilities in, forecasts out.
+"""Combine people's probabilities into forecasts.
 
 In practice nobody is certain: a 0 or a 1 is mostly a rounded number, and in most rules it would decide the forecast alone.
-Such rules see reports in [0.01, 0.99] by default. `clip_for` says which aggregator sees what, for everything that applies one
-to people's forecasts: `aggregate`, `aggregate_table`, `compare`, `explain` and the estimators. The theory side (`get_rule`,
+Such rules clip reports to [0.01, 0.99] by default. `clip_for` decides this for everything that applies an aggregator to
+people's forecasts: `aggregate`, `aggregate_table`, `compare`, `explain` and the estimators. The theory side (`get_rule`,
 regret, worst case, certificates) never clips.
 """
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 
 CLIP = 0.01
-"""Rules in which a certain report decides see reports in [0.01, 0.99], where nothing else is asked for."""
+"""Rules in which a certain report decides see reports clipped to [0.01, 0.99] by default."""
 
 
-CONTRADICTION = "0 and 1 for the same question contradict each other, so that the forecast is 0.5; row {} has both"
+CONTRADICTION = "0 and 1 for the same question contradict each other, so the forecast is 0.5; row {} has both"
 ALL_RULED_OUT = (
-    "somebody rules out each of the options, so that all of them get the same forecast; row {} is such a contradiction"
+    "every option is ruled out by somebody, so all options get the same forecast; the first such row is row {}"
 )
 
 
@@ -56,7 +56,7 @@ class ContradictionWarning(UserWarning):
 
 
 class ClippedWarning(UserWarning):
-    """Reports were brought into [0.01, 0.99], which nobody asked for."""
+    """Reports were clipped to [0.01, 0.99] by default."""
 
 
 @overload
@@ -102,26 +102,27 @@ def aggregate(
         The name of a rule (see `robustpool.aggregators.rules.RULES`), a design file (``*.json`` or a path), or any
         callable from reports (m, n) to forecasts (m,).
     clip
-        Bring the probabilities into [clip, 1 - clip] first. By default 0.01 for rules in which a certain report decides;
-        0 takes certain reports at their word. Averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`,
-        `beta-pool`) are never clipped; a design or a callable only if you ask for it.
+        Clip the probabilities to [clip, 1 - clip] first. By default 0.01 for rules in which a certain report decides;
+        0 turns clipping off. Averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`,
+        `beta-pool`) are never clipped; a design or a callable only on request.
     weights
         How much each agent counts, in the shape of the probabilities or one number for each agent. Only their ratios within
         a question matter, among those who answered; 0 is the same as no answer. For rules with a formula in sums or means;
-        `median`, `trimmed-mean`, designs and callables take none.
+        `median`, `trimmed-mean`, designs and callables do not accept weights.
 
     Returns
     -------
     A float for one question, an array of shape (questions,) for many; for a data frame of pandas a Series with its index.
-    Questions with options have forecasts of shape (questions, options). A question without answers gives NaN. If reports were clipped by default, one `ClippedWarning` counts them. With
-    ``clip=0`` a question with both a 0 and a 1 contradicts itself: it gives 0.5, and one `ContradictionWarning` counts them all.
-    Only to averages of probabilities are these numbers like others.
+    Questions with options have forecasts of shape (questions, options). A question without answers gives NaN. If reports
+    were clipped by default, one `ClippedWarning` counts them. With ``clip=0`` a question with both a 0 and a 1 contradicts
+    itself: it gives 0.5, and one `ContradictionWarning` counts all such questions.
+    Averages of probabilities treat 0 and 1 like any other number.
 
     Raises
     ------
     InputError
-        If a number lies outside [0, 1], the shape is another one, the rule is not known, or a callable answers with
-        something else than m probabilities.
+        If a number lies outside [0, 1], the shape is wrong, the rule is unknown, or a callable returns
+        something other than m probabilities.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def aggregate(
         warnings.warn(words, ClippedWarning, stacklevel=2)
     if combined.at_odds:
         what = ALL_RULED_OUT if options else CONTRADICTION
-        rows = f"({len(combined.at_odds)} of {len(combined.forecasts)} rows{'' if options else ' have'})"
+        rows = f"({len(combined.at_odds)} of {len(combined.forecasts)} rows)"
         warnings.warn(f"{what.format(combined.at_odds[0])} {rows}.", ContradictionWarning, stacklevel=2)
     return float(combined.forecasts[0]) if values.ndim == 1 else _like(probabilities, combined.forecasts)
 
@@ -155,15 +156,15 @@ def combine(
     clip: float | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Combined:
-    """What an aggregator says of each row, (m, n) or with options (m, n, k), for those who warn in words of their own.
+    """The forecast of an aggregator for each row, (m, n) or with options (m, n, k); callers issue their own warnings.
 
-    >>> said = combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"), clip=0)
-    >>> said.at_odds, said.clipped
+    >>> combined = combine(np.array([[0.0, 1.0, 0.8], [0.6, 0.6, 0.6]]), as_aggregator("product"), clip=0)
+    >>> combined.at_odds, combined.clipped
     ([0], 0)
     """
     low = clip_for(aggregator, clip)
     if weights is not None and not isinstance(aggregator, Rule | DistributionRule):
-        raise InputError("weights go with the rules that take them; a design or a callable takes none.")
+        raise InputError("weights are for rules that accept them; a design or a callable does not.")
     by_agent = None if weights is None else _by_agent(weights, np.atleast_2d(values).shape[:2])
     if values.ndim == 3 or isinstance(aggregator, DistributionRule):
         return combine_distributions(values, aggregator, low, by_agent)
@@ -176,10 +177,10 @@ def combine(
 
 
 def clip_for(aggregator: Callable[[Any], Any] | DistributionRule, clip: float | None) -> float:
-    """The lower end of the interval [low, 1 - low] in which an aggregator sees reports: here only this is decided.
+    """The lower end of the interval [low, 1 - low] to which reports are clipped; this is decided only here.
 
-    Averages of probabilities are never clipped, since 0 and 1 are numbers like others to them. Every other rule is clipped
-    by ``clip``, if that is None at 0.01. A design or a function of one's own is clipped if ``clip`` says so.
+    Averages of probabilities are never clipped, because they treat 0 and 1 like any other number. Every other rule is
+    clipped by ``clip``, by default 0.01. A design or your own function is clipped only if ``clip`` is given.
 
     >>> [clip_for(as_aggregator(name), None) for name in ("robust", "mean")]
     [0.01, 0.0]
@@ -215,24 +216,24 @@ def raised(distributions: Floats, clip: float) -> int:
 
 
 def clipped_words(clipped: int, of: int, remedy: str, what: str = "report", *, options: bool = False) -> str:
-    """What was done to reports by default, and how to have them taken at their word.
+    """What was done to reports by default, and how to turn this off.
 
     >>> clipped_words(1, 2, "--clip 0")
-    '1 of 2 reports was brought into [0.01, 0.99]; --clip 0 takes them at their word.'
+    '1 of 2 reports was clipped to [0.01, 0.99]; --clip 0 turns this off.'
     """
-    return f"{brought(clipped, of, what, options=options)}; {remedy} takes them at their word."
+    return f"{brought(clipped, of, what, options=options)}; {remedy} turns this off."
 
 
 def brought(clipped: int, of: int, what: str, clip: float = CLIP, *, options: bool = False) -> str:
-    """How many reports were brought inside, or how many distributions over options were raised.
+    """How many reports were clipped, or how many distributions over options were raised.
 
     >>> brought(3, 40, "answer")
-    '3 of 40 answers were brought into [0.01, 0.99]'
+    '3 of 40 answers were clipped to [0.01, 0.99]'
     >>> brought(3, 40, "answer", options=True)
     '3 of 40 answers were raised to at least 0.01 for each option'
     """
     was = "was" if clipped == 1 else "were"
-    inside = f"raised to at least {clip:g} for each option" if options else f"brought into [{clip:g}, {1 - clip:g}]"
+    inside = f"raised to at least {clip:g} for each option" if options else f"clipped to [{clip:g}, {1 - clip:g}]"
     return f"{clipped:,} of {counted(of, what)} {was} {inside}"
 
 
@@ -253,18 +254,18 @@ def _probabilities(probabilities: Any) -> Floats:
 
 
 def _entries(probabilities: Any) -> npt.NDArray[Any]:
-    """An array of what was given, of numbers or of objects; beside text, numpy alone would make text of numbers."""
+    """An array of what was given, of numbers or of objects; next to text, numpy alone would turn numbers into text."""
     if hasattr(probabilities, "filled"):  # a masked array, which numpy alone would unmask
         probabilities = probabilities.astype(np.float64).filled(np.nan)
     try:
         entries = np.asarray(probabilities)
     except ValueError:
-        raise InputError("probabilities must have rows of equal length; write NaN for who did not answer.") from None
+        raise InputError("probabilities must have rows of equal length; write NaN for a missing answer.") from None
     return entries if entries.dtype.kind in "fiub" else np.asarray(probabilities, dtype=object)
 
 
 def _numbers(entries: npt.NDArray[Any]) -> Floats:
-    """Turn numbers of any kind into floats, and None into NaN; refuse all else."""
+    """Turn numbers of any kind into floats, and None into NaN; reject everything else."""
     if entries.dtype == object:
         number = Real | Decimal | None
         wrong = np.reshape([not isinstance(entry, number) for entry in entries.flat], entries.shape)
@@ -274,7 +275,7 @@ def _numbers(entries: npt.NDArray[Any]) -> Floats:
 
 
 def _check_range(values: Floats, part: Floats) -> None:
-    """Refuse a part of the values in which something is neither in [0, 1] nor NaN, and count over all of them."""
+    """Reject a part of the values with an entry that is neither in [0, 1] nor NaN; the count is over all values."""
     if part.size and part.min() >= 0 and part.max() <= 1:  # NaN fails, and is looked at more closely
         return
     if _out_of_range(part).any():
@@ -288,7 +289,7 @@ def _out_of_range(values: Floats) -> Booleans:
 
 
 def low_end(clip: float | None) -> float:
-    """Check a clip that somebody gave; None is 0."""
+    """Check a given clip; None is 0."""
     if clip is None:
         return 0.0
     low = checks.number("clip", clip)
@@ -315,7 +316,7 @@ def _by_agent(weights: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def _by_rule(rule: Rule, values: Floats, low: float, by_agent: Floats | None) -> Combined:
-    """What a rule says, in blocks that stay in the cache."""
+    """The forecasts of a rule, in blocks that stay in the cache."""
     reports = np.atleast_2d(values)
     forecasts = np.empty(len(reports))
     at_odds: list[int] = []
@@ -327,19 +328,18 @@ def _by_rule(rule: Rule, values: Floats, low: float, by_agent: Floats | None) ->
         touched = outside(part, low)
         part = np.clip(part, low, 1 - low) if touched else part
         clipped += touched
-        said = rule(part) if by_agent is None else rule(part, by_agent[block])
-        forecasts[block] = said
-        undecided = np.flatnonzero(said == 0.5)  # what a rule says of a contradiction
+        forecasts[block] = rule(part) if by_agent is None else rule(part, by_agent[block])
+        undecided = np.flatnonzero(forecasts[block] == 0.5)  # the forecast of a rule for a contradiction
         if undecided.size:
             odd = contradictory(part[undecided])
-            if rule.averages:  # of two it says so as well; among more 0 and 1 are numbers like others
+            if rule.averages:  # only if there are no other answers
                 odd &= answers(part[undecided]) == 2
             at_odds += (block.start + undecided[odd]).tolist()
     return Combined(forecasts, at_odds, clipped)
 
 
 def _by_function(aggregator: Callable[[Any], Any], values: Floats, low: float) -> Floats:
-    """What a design or a user's function says of the whole table; of a contradiction it says what it says."""
+    """The forecasts of a design or a user's function for the whole table; contradictions are left to it."""
     reports = np.atleast_2d(values)
     inner = aggregator.aggregator if isinstance(aggregator, Design) else aggregator
     if isinstance(inner, GridAggregator) and not low:
@@ -356,28 +356,28 @@ def _by_function(aggregator: Callable[[Any], Any], values: Floats, low: float) -
 
 def _like(given: Any, forecasts: Floats) -> Any:
     """The forecasts as a Series with its index, if a data frame of pandas was given."""
-    pandas = sys.modules.get("pandas")  # who has a frame has imported it
+    pandas = sys.modules.get("pandas")  # a caller with a data frame has imported it
     if pandas is None or not isinstance(given, pandas.DataFrame):
         return forecasts
     return pandas.Series(forecasts, index=given.index, name="forecast")
 
 
 def _forecasts(answer: npt.ArrayLike, usual: Booleans) -> Floats:
-    """Check what an aggregator answers on the usual rows, those with an answer and no contradiction; NaN elsewhere."""
+    """Check what an aggregator returns on the usual rows, those with an answer and no contradiction; NaN elsewhere."""
     try:
         forecasts = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"the aggregator must answer with numbers; it answers {answer!r}.") from None
+        raise InputError(f"the aggregator must return numbers; it returned {answer!r}.") from None
     if forecasts.shape != usual.shape:
-        raise InputError(f"the aggregator must answer with the shape {usual.shape}; it answers with {forecasts.shape}.")
+        raise InputError(f"the aggregator must return the shape {usual.shape}; it returned {forecasts.shape}.")
     wrong = usual & ~((forecasts >= 0) & (forecasts <= 1))
     if wrong.any():
-        raise InputError(f"the aggregator must answer with numbers in [0, 1]; {_first(forecasts, wrong, 'are not')}.")
+        raise InputError(f"the aggregator must return numbers in [0, 1]; {_first(forecasts, wrong, 'are not')}.")
     return np.where(usual, forecasts, np.nan)
 
 
 def _first(entries: npt.NDArray[Any], wrong: Booleans, what: str) -> str:
-    """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412 are none)``."""
+    """Name the first wrong entry, its value and how many there are: ``row 17, column 2 is 1.2 (3 of 412 are not)``."""
     where = np.argwhere(wrong)[0].tolist()
     names = {1: ("entry",), 2: ("row", "column"), 3: ("row", "agent", "option")}[wrong.ndim]
     place = ", ".join(f"{name} {at}" for name, at in zip(names, where, strict=True))

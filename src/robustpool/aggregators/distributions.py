@@ -181,7 +181,7 @@ def clipped(reports: Floats, clip: float) -> tuple[Floats, Booleans]:
 
     y_k = max(c, t x_k) with the t for which sum_k y_k = 1: the options below c are raised to it, and the others give way in
     proportion. Of all distributions that give each option c it is the one with the smallest Kullback-Leibler divergence
-    from x. For K = 2 it is x brought into [c, 1 - c].
+    from x. For K = 2 it is x clipped to [c, 1 - c].
 
     >>> clipped(np.array([[0.0, 0.2, 0.8], [0.3, 0.3, 0.4]]), 0.01)
     (array([[0.01 , 0.198, 0.792],
@@ -221,8 +221,8 @@ def combine_distributions(reports: Floats, rule: Any, clip: float = 0.0, weights
 
     The reports are distributions; an agent with NaN, or with a weight of 0, did not answer. A single answer is kept as it is
     (clipped, if the rule clips). ``clip`` is for rules other than the mean, which takes a 0 as a number. Without it reports are
-    taken at their word: an option that somebody rules out gets 0, and if that is so of each of them, the question is a
-    contradiction, and its options get the same.
+    used unchanged: an option that somebody rules out gets 0, and if every option is ruled out, the question is a
+    contradiction, and all its options get the same probability.
 
     >>> combine_distributions(np.array([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]]), "robust")
     Combined(forecasts=array([[0.333..., 0.333..., 0.333...]]), at_odds=[0], clipped=0)
@@ -247,7 +247,7 @@ def combine_distributions(reports: Floats, rule: Any, clip: float = 0.0, weights
 
 
 def _weights(reports: Floats, weights: Floats) -> Floats:
-    """The weights with 0 for who did not answer, the largest of a row being 1, so that their sum neither overflows nor vanishes."""
+    """The weights, 0 for agents who did not answer, scaled so that the largest of a row is 1 and no sum overflows."""
     given = np.where(np.isnan(reports).any(axis=2), 0.0, weights)
     most = given.max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(given, most, where=most > 0, out=np.zeros_like(given))

@@ -91,7 +91,7 @@ class GridAggregator:
         if partly.any():
             row = int(np.argmax(partly))
             raise InputError(
-                f"this design needs {self.agents} answers a row; row {row} has {self.agents - missing[row].sum()} "
+                f"this design needs {self.agents} answers per row; row {row} has {self.agents - missing[row].sum()} "
                 f"({partly.sum()} of {len(x)} rows have too few)."
             )
         bad = ~((x >= 0) & (x <= 1)) & ~missing

@@ -273,7 +273,7 @@ def _images(
     agents = reports.shape[1]
     if symmetric and agents > MOST_SYMMETRIC_AGENTS:
         raise UnsupportedError(
-            f"symmetric tables need at most {MOST_SYMMETRIC_AGENTS} agents, as they answer every order of them; "
+            f"symmetric tables need at most {MOST_SYMMETRIC_AGENTS} agents, because they answer every order of them; "
             f"there are {agents}."
         )
     orders = list(permutations(range(agents))) if symmetric else [tuple(range(agents))]
@@ -334,7 +334,7 @@ def _between_cells(bonds: list[Bonds], cell: Integers, flipped: Booleans, balanc
     mixed = (flipped[lower] != flipped[upper]) & ~balanced[cell[lower]] & ~balanced[cell[upper]]
     if mixed.any():
         raise UnsupportedError(
-            "mirrored goes together with Lipschitz or monotone only where the profiles are a full grid of two agents."
+            "mirrored can be combined with Lipschitz or monotone only if the profiles are a full grid of two agents."
         )
     turn = flipped[lower] | flipped[upper]  # (1 - t[upper]) - (1 - t[lower]) <= slack
     lower, upper = np.where(turn, cell[upper], cell[lower]), np.where(turn, cell[lower], cell[upper])

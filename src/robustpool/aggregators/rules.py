@@ -57,7 +57,7 @@ class Rule:
         if table.ndim != 2:
             raise InputError(f"reports must have the shape (questions, agents); the shape is {table.shape}.")
         if weights is not None and not self.takes_weights:
-            raise InputError(f"rule {self.name} takes no weights.")
+            raise InputError(f"rule {self.name} does not accept weights.")
         by_agent = None if weights is None else np.broadcast_to(np.asarray(weights, dtype=np.float64), table.shape)
         forecasts = np.empty(len(table))
         with np.errstate(divide="ignore", over="ignore"):  # log 0 = -inf and d s = inf are what the formulas mean

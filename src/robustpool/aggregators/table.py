@@ -108,7 +108,7 @@ class TableAggregator:
             nearest = self.reports[np.argmin(np.abs(self.reports - asked[at]).sum(axis=(1, 2)))]
             raise InputError(
                 f"reports must be a profile of the design's family; row {at} is {_text(asked[at])}, the nearest profile is "
-                f"{_text(nearest)} ({missing.sum()} of {len(asked)} rows are none)."
+                f"{_text(nearest)} ({missing.sum()} of {len(asked)} rows)."
             )
         return found
 

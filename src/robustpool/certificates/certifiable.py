@@ -31,8 +31,8 @@ PRIOR_ESTIMATES = {
     ],
 }
 CUSTOM = (
-    "what cannot be certified is a function of which only values are known, or one that jumps: its worst case can be "
-    "searched (worst_case), and its values on a grid can be made a table (GridAggregator), which can be certified."
+    "a function that is known only by its values, or that jumps, cannot be certified. worst_case searches for its worst "
+    "case; a table of its values on a grid (GridAggregator) can be certified."
 )
 
 
@@ -46,7 +46,7 @@ def can_be_certified(chosen: Any, agents: int) -> bool:
 
 
 def describe(chosen: Any, agents: int) -> dict[str, Any]:
-    """The aggregator as a certificate names it; an error where it is of no kind that can be certified."""
+    """The aggregator as a certificate names it; an error if it cannot be certified."""
     table = chosen.aggregator if isinstance(chosen, Design) else chosen
     if isinstance(table, GridAggregator) and table.agents == agents == 2:
         return {"kind": "grid", "values": table.values.tolist()}
@@ -55,7 +55,7 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
             f"tables are certified for two agents; this one is for {table.agents} and the family has {agents}."
         )
     if not isinstance(chosen, Rule):
-        raise UnsupportedError(f"this aggregator is not known as a formula; {CUSTOM}")
+        raise UnsupportedError(f"this aggregator has no known formula; {CUSTOM}")
     stem = chosen.name.partition(":")[0]
     phi = phi_of(chosen, agents)
     if phi is not None:
@@ -72,7 +72,7 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
             raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
         return about
     raise UnsupportedError(
-        f"no way is known here to certify the rule {chosen.name} for {agents} agents; worst_case searches for its worst case."
+        f"robustpool cannot certify the rule {chosen.name} for {agents} agents; worst_case searches for its worst case."
     )
 
 

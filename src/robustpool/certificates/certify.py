@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a proof is: the bounds so far, in whose company, and the certificate as soon as there is one."""
+    """The state of a proof: the bounds so far, the intervals done and left, and the certificate once there is one."""
 
     upper: float  # proved; inf until all priors are covered
     lower: float  # found
@@ -65,8 +65,9 @@ def certify(
 
     The aggregator is a rule, a design or a table; the family gives the number of agents and the range of the priors (two
     agents and all priors, or the design's own). A finite family (a family file, its parsed content, a `FiniteFamily` or the
-    list of its structures) is certified by exact enumeration, for any ``paradigm``; a design brings its own. The bounds are at most ``tolerance`` (5e-7; for functions of the summed
-    log-odds 1e-9) apart, where the structures that a search finds show it. Ctrl-C keeps the bound that was reached.
+    list of its structures) is certified by exact enumeration, for any ``paradigm``; a design has its own. The bounds are at most
+    ``tolerance`` (5e-7; for functions of the summed log-odds 1e-9) apart, if the search finds structures that show it.
+    Ctrl-C keeps the bound that was reached.
 
     >>> certificate = certify("minimax")
     >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
@@ -142,7 +143,7 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     agents, prior_range = family.agents, family.prior_range
     if prior_range[0] == prior_range[1]:
         raise UnsupportedError(
-            f"a certificate is for a range of priors, not for the single prior {prior_range[0]:g}; widen it a little."
+            f"a certificate needs a range of priors, not the single prior {prior_range[0]:g}; widen the range slightly."
         )
     if agents > MOST_AGENTS:
         raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {agents}.")

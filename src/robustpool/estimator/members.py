@@ -62,7 +62,7 @@ def check_members(estimators: Any, reserved: Iterable[str], *, calibrated: bool,
             raise InputError(f"members must be classifiers; {name} is {estimator!r}.")
         if not calibrated and not hasattr(estimator, "predict_proba"):
             raise InputError(
-                f"members must have predict_proba; {name} has none (calibration='sigmoid' makes one of a decision function)."
+                f"members must have predict_proba; {name} has none (calibration='sigmoid' derives it from scores)."
             )
         if prefit and not hasattr(estimator, "classes_"):
             raise InputError(
@@ -76,7 +76,7 @@ def _check_names(names: Sequence[str], reserved: Iterable[str]) -> None:
     """Each name is to be a parameter's name, and its parameters ``name__parameter``."""
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"names of members must differ; {name!r} stands there {names.count(name)} times.")
+            raise InputError(f"names of members must differ; {name!r} occurs {names.count(name)} times.")
         if "__" in name or name in reserved:
             raise InputError(f"the name of a member must have no __ and not be a parameter's; it is {name!r}.")
 

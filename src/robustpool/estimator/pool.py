@@ -47,8 +47,8 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
         How much each forecaster counts, one number for each of them; for rules that take weights.
     clip
         Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
-        which a certain report decides; 0 takes them at their word. Nothing warns of it here, as scikit-learn asks for
-        silence: `clipped` counts them.
+        which a certain report decides; 0 turns clipping off. There is no warning, because scikit-learn requires
+        silence; `clipped` returns the count.
     input
         What the columns hold: "probabilities", or "log-odds", which may be any numbers, such as the decision function
         of a logistic model (with K > 2 classes: the logarithms of probabilities, up to a constant for each forecaster).

@@ -1,4 +1,4 @@
-"""A vote of classifiers in which a rule, and not the mean, makes one probability of theirs."""
+"""A voting classifier that combines the members' probabilities by a rule instead of the mean."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class RobustVotingClassifier(PooledClassifier, Composition):
     clip
         Bring the members' probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: a classifier's 0 or 1
         is mostly a rounded number or a small leaf of a tree, and would decide alone in most rules. By default 0.01 for
-        such rules; 0 takes them at their word. Nothing warns of it here, as scikit-learn asks for silence: `clipped`
-        counts them.
+        such rules; 0 turns clipping off. There is no warning, because scikit-learn requires silence; `clipped`
+        returns the count.
     calibration
         "sigmoid" or "isotonic": calibrate each member, cross-fitted. None: take the probabilities as they are.
     cv
@@ -232,11 +232,11 @@ class RobustVotingClassifier(PooledClassifier, Composition):
         pooled = combine(reports, self.aggregator_, self.clip, self._weights())
         if pooled.at_odds:
             why = (
-                "members that say 0 and 1 of the same sample contradict each other, so that the forecast is 0.5 "
-                "({} of {} forecasts); clip brings them inside."
+                "members that give 0 and 1 for the same sample contradict each other, so the forecast is 0.5 "
+                "({} of {} forecasts); set clip to avoid this."
                 if reports.ndim == 2
-                else "members that rule out each of the classes of a sample contradict each other, so that all get the same "
-                "({} of {} samples); clip brings them inside."
+                else "every class of a sample is ruled out by some member, so all classes get the same probability "
+                "({} of {} samples); set clip to avoid this."
             )
             warnings.warn(why.format(len(pooled.at_odds), len(reports)), ContradictionWarning, stacklevel=3)
         return pooled.forecasts

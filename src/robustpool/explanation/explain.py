@@ -51,21 +51,21 @@ def explain(
     rule
         The name of a rule, a design file or a callable, as in `robustpool.aggregate`.
     prior_range
-        What is known of the prior, from low to high; the same number twice if it is known.
+        A range that contains the prior, from low to high; the same number twice if the prior is known.
     clip
-        Bring the probabilities into [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
+        Clip the probabilities to [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
         which a certain report decides.
 
     Raises
     ------
     InputError
-        If `robustpool.aggregate` would refuse, nobody answered, or a range of priors does not apply.
+        If `robustpool.aggregate` would reject the reports, nobody answered, or a range of priors does not apply.
 
     Examples
     --------
     >>> why = explain([0.7, 0.6], prior_range=(0.1, 0.2))
-    >>> print(f"{why.forecast:.3f}, by somebody who holds the event {100 * why.agrees_at:.0f} % likely beforehand")
-    0.654, by somebody who holds the event 65 % likely beforehand
+    >>> print(f"{why.forecast:.3f}, which is right at a base rate of {100 * why.agrees_at:.0f} %")
+    0.654, which is right at a base rate of 65 %
     >>> [(said.name, round(said.forecast, 3), said.proved) for said in why.rules[:2]]
     [('robust', 0.654, True), ('minimax', 0.654, True)]
     >>> print(f"{why.prior_range.posterior_low:.3f} to {why.prior_range.posterior_high:.3f}")
@@ -75,7 +75,7 @@ def explain(
     """
     design = _design(rule)
     if design is not None and clip is not None:
-        raise InputError("clip is for rules; a design takes the reports of its family as they are.")
+        raise InputError("clip is for rules; a design uses the reports of its family unchanged.")
     name = _name(rule, design)
     if design is not None and not isinstance(design.family, ConditionallyIndependent):
         return _of_a_finite_family(list(reports), name, design, prior_range)
@@ -84,7 +84,7 @@ def explain(
     low = clip_for(as_aggregator(design or rule), clip)
     clipped = low if outside(given, low) else 0.0  # what the words have to say
     others = clip_for(get_rule(sentences.DEFAULT), clip)
-    on_record = given.size == 2 and not outside(given, others)  # of no rule is the worst case with clipping known
+    on_record = given.size == 2 and not outside(given, others)  # no worst case is known with clipping
     x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
     listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
@@ -106,7 +106,7 @@ def explain(
         "on_record": on_record,
         "clip": clipped,
         "clipping_is_off": clip == 0,
-        "at_their_word": low == 0,
+        "unclipped": low == 0,
         "search": sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clipped),
     }
     return replace(facts, **sentences.in_words(facts, design, **values))
@@ -134,9 +134,7 @@ def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | Non
     if not isinstance(forecast, float):
         raise InputError(f"one question is explained at a time; the shape of the reports is {np.shape(reports)}.")
     if math.isnan(forecast):
-        raise InputError(
-            f"there is nothing to explain without an answer; {len(reports)} of {len(reports)} are missing."
-        )
+        raise InputError(f"explain needs at least one answer; {len(reports)} of {len(reports)} are missing.")
     return forecast
 
 
@@ -147,7 +145,7 @@ def _answers(reports: Sequence[Any]) -> Floats:
 
 
 def _span(x: Floats, prior_range: tuple[float, float] | None) -> Span | None:
-    """From what to what the omniscient posterior goes over the base rates that are sensible, or known."""
+    """The range of the omniscient posterior over plausible, or known, base rates."""
     if not base_rate_matters(x):
         return None
     low, high = SENSIBLE if prior_range is None else prior_range
@@ -173,7 +171,7 @@ def _known_range(x: Floats, forecast: float, ends: tuple[float, float]) -> Known
 
 
 def _sayings(x: Floats, chosen: str | None, clip: float | None, *, on_record: bool) -> tuple[Saying, ...]:
-    """What every rule says that has its parameters by default, each clipped as it is; the one with a name is chosen.
+    """The forecast of every rule with default parameters, each clipped as usual; the named one is marked as chosen.
 
     The smaller the worst case the earlier; where none is on record, from the lowest forecast to the highest.
     """

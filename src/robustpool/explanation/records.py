@@ -14,7 +14,7 @@ from .posterior import base_rate_matters, posterior
 
 @dataclass(frozen=True)
 class Saying:
-    """What a rule says to the reports, and what it can cost.
+    """The forecast of a rule for the reports, and its worst-case regret.
 
     ``regret`` is an upper bound on the worst case for two conditionally independent agents if that is ``proved``, else
     the worst found; None where nothing is on record: other numbers of agents, parameters of one's own, clipped reports,
@@ -49,10 +49,10 @@ class Span:
 
 @dataclass(frozen=True)
 class KnownRange(Span):
-    """What it would change to know that the prior lies between ``low`` and ``high``.
+    """The effect of knowing that the prior lies between ``low`` and ``high``.
 
     The omniscient posterior then lies between ``posterior_low``, which is g(high), and ``posterior_high``, g(low).
-    ``middle`` is the forecast whose larger distance to the two is smallest: for these reports, with no promise for others.
+    ``middle`` is the midpoint, which minimises the larger distance to the two for these reports only.
     ``command`` is the command for the next step, if there is one.
     """
 
@@ -88,7 +88,7 @@ class Explanation:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All that is said in words, from the short answer to the paragraph that can be repeated."""
+        """All sentences, from the short answer to the summary."""
         return (*self.answer, *self.on_rules, *self.on_base_rate, *self.on_range, *self.closing)
 
     @property

@@ -68,12 +68,14 @@ def _of_reports(why: Explanation, x: Floats) -> dict[str, object]:
 
 
 def _news(x: Floats, agrees_at: float) -> str:
-    """What the reports are to somebody who holds the event so likely beforehand."""
+    """What the reports are evidence of, if the base rate is ``agrees_at``."""
     above, below = (x > agrees_at + ROUNDING).any(), (x < agrees_at - ROUNDING).any()
     if above and below:
-        one_and_other = "one report is then good news and the other bad"
-        return one_and_other if x.size == 2 else "some reports are then good news and others bad"
-    return f"the reports are then {'good' if above else 'bad' if below else 'no'} news"
+        one_and_other = "one report is then evidence for the event and the other against it"
+        return one_and_other if x.size == 2 else "some reports are then evidence for the event and others against it"
+    if not (above or below):
+        return "the reports are then no evidence either way"
+    return f"the reports are then evidence {'for' if above else 'against'} the event"
 
 
 def _cost(chosen: Saying, rules: tuple[Saying, ...]) -> dict[str, object] | None:
@@ -98,21 +100,21 @@ def where_to_search(name: str, n: int, rule: object, clip: float) -> str:
 
 
 def _same_newspaper(forecast: float, low: float, high: float) -> str:
-    """Where the forecast stands, and what that means if one agent knows all that the others know: hers is the answer."""
-    same = "if they have read the same newspaper, so that one of them knows all that the others know, her report is the answer"
+    """Where the forecast lies, and the right answer if one agent knows all that the others know: her report."""
+    same = "If they read the same newspaper and one of them knows all that the others know, her report is the answer"
     if high - low <= ROUNDING >= abs(forecast - low):
-        return f"The forecast is what they all report: {same}, and it is the same one."
+        return f"The forecast is what they all report. {same}, and it is the same number."
     if low - ROUNDING <= forecast <= high + ROUNDING:
-        return f"The forecast lies between the lowest and the highest report: {same}, which lies there too."
+        return f"The forecast lies between the lowest and the highest report. {same}, and it also lies there."
     word, end = ("above the highest", high) if forecast > high else ("below the lowest", low)
     beyond = f"nothing beyond {_number(end)} is justified"
     if (forecast - 0.5) * (end - 0.5) > 0 and abs(forecast - 0.5) > abs(end - 0.5):
-        return f"The forecast lies {word} report, as independent evidence adds up: {same}, and {beyond}."
-    return f"The forecast lies {word} report: {same}, and {beyond}."
+        return f"The forecast lies {word} report, because independent evidence adds up. {same}, and {beyond}."
+    return f"The forecast lies {word} report. {same}, and {beyond}."
 
 
 def say(n: int, reports: tuple[Any, ...]) -> str:
-    """``Two forecasters say 0.7 and 0.6``; of many only how many and from where to where."""
+    """``Two forecasters say 0.7 and 0.6``; for many forecasters, only their number and range."""
     count = _WORDS[n] if n < len(_WORDS) else f"{n}"
     if n == 1:
         return f"One forecaster says {_number(reports[0])}"

@@ -37,7 +37,7 @@ def draw_difference(one: Values, other: Values, ax: Axes, *, limit: float | None
 
 
 def draw_weakness(values: Floats, ax: Axes, *, scale: tuple[float, float] = WEAKNESS_SCALE, bar: bool = True) -> Any:
-    """R(x_1, x_2) from `robustpool.weakness` on a uniform grid, on the paper's colour scale unless told otherwise."""
+    """R(x_1, x_2) from `robustpool.weakness` on a uniform grid, by default on the paper's colour scale."""
     return heatmap(values, ax, "worst regret $R(x_1, x_2)$", bar=bar, vmin=scale[0], vmax=scale[1])
 
 

@@ -1,4 +1,4 @@
-"""What an aggregator loses on every structure of a family, beside what the omniscient loses [Guo2024, fig:allimages]."""
+"""The loss of an aggregator on every structure of a family, next to the omniscient loss [Guo2024, fig:allimages]."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_losses(bands: Mapping[str, Floats], ax: Axes) -> None:
-    """Structures sorted by the omniscient loss: her loss, the band of the aggregator's, and what can be afforded.
+    """Structures sorted by the omniscient loss: her loss, the band of the aggregator's loss, and the limit set by the worst case.
 
     ``bands`` has, for consecutive groups of structures, ``share`` (where the group stands, from 0 to 1),
     ``omniscient``, ``least`` and ``most`` (the aggregator's loss in the group) and ``afforded``: the loss at which a

@@ -78,7 +78,7 @@ def _bars(shares: Floats, ax: Axes, base: float, colour: str) -> None:
 def draw_differences(rules: Sequence[RuleScore], ax: Axes) -> list[Any]:
     """Brier score minus that of the reference rule with its 95 % interval, a line for each rule, in the order given.
 
-    Left of zero a rule did better. The marker and its colour tell the verdict.
+    Left of zero a rule did better. The marker and its colour show the verdict.
     """
     drawn = []
     ax.axvline(0, color=GREY, linewidth=1.0)
@@ -102,7 +102,7 @@ def draw_differences(rules: Sequence[RuleScore], ax: Axes) -> list[Any]:
 
 
 def draw_pairs(aggregator: Values, pairs: ArrayLike, ax: Axes, *, bar: bool = True) -> Any:
-    """What an aggregator says to two reports, and pairs of reports on it as they came: rows x_1, x_2, outcome (0 or 1)."""
+    """The forecast of an aggregator over two reports, with given pairs of reports on it: rows x_1, x_2, outcome (0 or 1)."""
     image = draw_aggregator(aggregator, ax, bar=bar)
     rows = np.asarray(pairs, dtype=float).reshape(-1, 3)
     for outcome, (marker, filling, line, meaning) in OUTCOMES.items():

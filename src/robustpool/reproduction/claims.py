@@ -65,8 +65,8 @@ def _published(row: Row) -> Claim:
     paper = f"{RULES.get(row.name, 'our aggregator (Algorithm 1, N = 20, M = 400, interpolated)')} has regret {row.published:.4f}"
     why = (
         "The table that is optimal on the grid is not unique, and between the grid points such tables differ; ours "
-        "is the best one of a run of the same algorithm. The paper's number is what a heuristic search found for "
-        "its table, and a search bounds the worst case from below only."
+        "is the best of one run of the same algorithm. The paper's number is what a heuristic search found for "
+        "its table, and a search only bounds the worst case from below."
     )
     explained = row.name not in RULES and not row.agrees
     ours = f"{row.words}: {between(row.lower, row.upper, 7)}, proved"
@@ -103,7 +103,7 @@ def _follows(numbers: Numbers) -> Finding:
     return (
         f"at a report of 0.05, the forecast goes up to this much of the way to the other report: {parts}",
         follow,
-        "" if follow else "They lean towards it, and follow it only as it goes to 0 or 1.",
+        "" if follow else "They move towards it, but follow it only as it approaches 0 or 1.",
     )
 
 
@@ -184,7 +184,7 @@ def _large_slopes(numbers: Numbers) -> Finding:
         return "the value is not within 1e-5 of the unrestricted one at any L tried", False, ""
     late = bool(near.min() > 10)
     ours = f"on the grid the value is within 1e-5 of the unrestricted one from L = {near.min():g} on"
-    return ours, late, "" if late else "The value gets there much earlier."
+    return ours, late, "" if late else "The value gets there at a much smaller L."
 
 
 # --- convergence and paradigms ----------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def _thousand_rounds(numbers: Numbers) -> Finding:
         f"its gap is 1e-4 at {_when(fine)} and 1e-5 at {_when(finer)} (of {numbers['algorithm_1_round'][-1]:,.0f}); "
         f"the exact solver takes {counted(int(numbers['exact_round'][-1]), 'round')}"
     )
-    return ours, fine <= 1000, "The paper does not say at which gap it stops; and our rate adapts."
+    return ours, fine <= 1000, "The paper does not say at which gap it stops, and our step size adapts."
 
 
 @judges("convergence", "The maximum regret converges more quickly than nature's mixture")
@@ -219,7 +219,7 @@ def _paradigms(numbers: Numbers) -> Finding:
         "definition"
     )
     why = (
-        "In the worst case it has. Averaged over the structures of the grid, up to symmetry, the table of the "
+        "It does in the worst case. Averaged over the structures of the grid, up to symmetry, the table of the "
         f"{best_mean} paradigm loses less{first_round if numbers.get(f'{best_mean}_best_round') == 1 else ''}."
     )
     losses = [f"{name}: on average {mean[name]:.4f}, at most {worst[name]:.4f}" for name in PARADIGMS]

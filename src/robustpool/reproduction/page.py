@@ -37,10 +37,10 @@ def page(result: Reproduction) -> Page:
 def _lead(result: Reproduction) -> str:
     text = (
         "Two forecasters give you a probability for the same event. Their evidence is independent once the truth is "
-        "known, but what it is, and the base rate, you do not know. Which single number should you say? This page "
+        "known, but you know neither this evidence nor the base rate. Which single number should you forecast? This page "
         "recomputes the paper that made this a game against nature (Guo, Hartline, Huang, Kong, Shah and Yu, "
-        "Algorithmic Robust Forecast Aggregation, 2024) and improves on it. Found is what a search found; proved is "
-        "what rigorous arithmetic bounds, and anybody can check it again with `robustpool verify`."
+        "Algorithmic Robust Forecast Aggregation, 2024) and improves on it. Found numbers come from a search. Proved "
+        "numbers are bounds from rigorous arithmetic, and anybody can re-check them with `robustpool verify`."
     )
     best = min(result.rows, key=lambda row: row.upper, default=None)
     if best is not None:
@@ -50,7 +50,7 @@ def _lead(result: Reproduction) -> str:
             f"{outward(best.upper, 'ROUND_CEILING', 10)} more than someone who knows everything, in mean squared error, "
             "whatever the evidence."
         )
-    return text if result.finished else text + "\n\nThe run was stopped before its end; this page has what was reached."
+    return text if result.finished else text + "\n\nThe run was stopped early; this page has the results so far."
 
 
 def _sections(result: Reproduction) -> list[Section]:
@@ -74,8 +74,8 @@ def _table_1(result: Reproduction) -> Section:
     text = (
         "The worst-case regret of each aggregator over all structures of two conditionally independent agents, any reports "
         f"and any prior. {len(agree)} of the paper's numbers agree with the proved bounds to all four digits. Proved to be "
-        f"below {PUBLISHED['algorithm-1']:.4f}, the paper's own: {_names(below)}; below all that prints as this number, "
-        f"that is below {PUBLISHED['algorithm-1'] - 5e-5:.5f}: {_names(improves)}."
+        f"below {PUBLISHED['algorithm-1']:.4f}, the paper's own: {_names(below)}; below all numbers that round to it, "
+        f"that is, below {PUBLISHED['algorithm-1'] - 5e-5:.5f}: {_names(improves)}."
     )
     note = (
         "Published: Guo et al. (2024), Table 1, by a heuristic search. Found: the worst structure of our search, "
@@ -86,8 +86,8 @@ def _table_1(result: Reproduction) -> Section:
     if solution is not None:
         note += (
             f" The solver's lower bound on what any table with N = {knots} knots can cost, interpolated between them, "
-            f"is {outward(solution.lower, 'ROUND_FLOOR', 6)} (measured in floating point, not proved): to go below it takes "
-            "more knots, or a closed form."
+            f"is {outward(solution.lower, 'ROUND_FLOOR', 6)} (measured in floating point, not proved); a smaller "
+            "worst case needs more knots or a closed form."
         )
     table = Table("Table 1, recomputed", HEADER, tuple(cells(row) for row in result.rows), note)
     return Section("The worst case of each aggregator", text, (table,))
@@ -101,7 +101,7 @@ def _claims(judged: list[Claim]) -> Section:
     differ = [claim for claim in judged if not claim.agrees]
     holds = tuple((claim.paper, claim.ours, claim.why) for claim in judged if claim.agrees)
     text = f"Of {len(judged)} statements of the paper's numerical section, {len(holds)} hold in our numbers"
-    text += f" and {len(differ)} {'does' if len(differ) == 1 else 'do'} not, or not quite:" if differ else "."
+    text += f" and {len(differ)} {'does' if len(differ) == 1 else 'do'} not, or not entirely:" if differ else "."
     points = tuple(f"The paper: {claim.paper}. We find: {claim.ours}. {claim.why}".strip() for claim in differ)
     table = Table("Statements that hold", ("the paper says", "we find", "remark"), holds)
     return Section("Where our numbers differ from the paper's", text, (table,) if holds else (), points)

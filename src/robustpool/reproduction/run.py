@@ -61,8 +61,8 @@ def reproduce(
 ) -> Reproduction:
     """Reproduce the paper's ``table1``, its ``figures`` or ``all`` into a folder, with a page that shows them.
 
-    Each table, figure, design and certificate is written as soon as it is there, so that Ctrl-C keeps what was
-    reached: the page then has that, and ``finished`` is false.
+    Each table, figure, design and certificate is written as soon as it is ready. Ctrl-C keeps the results so far: the
+    page then has these, and ``finished`` is false.
     """
     result = Reproduction(settings, Path(out), tell)
     began = time.perf_counter()

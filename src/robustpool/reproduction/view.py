@@ -36,5 +36,5 @@ def as_lines(result: Reproduction) -> list[str]:
     lines += [f"differs from the paper: {claim.paper}; {claim.ours}." for claim in differ]
     holding = f"{len(judged) - len(differ)} of {len(judged)} claims of the paper hold"
     lines.append(f"{len(result.pictures)} figures, {holding}, {result.seconds:.0f} s")
-    lines += [] if result.finished else ["stopped before the end; the report has what was reached"]
+    lines += [] if result.finished else ["stopped early; the report has the results so far"]
     return [*lines, f"the report is {result.report}"]

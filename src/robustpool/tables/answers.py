@@ -153,14 +153,14 @@ class Answers:
         starts = np.ones(len(question), np.bool_)
         starts[1:] = question[1:] != question[:-1]
         if (rows["check"][1:] != rows["check"][:-1])[~starts[1:]].any():
-            raise InputError("two questions cannot be told apart by the engine's hash of their names: rename some.")
+            raise InputError("two questions have names with the same hash: rename one of them.")
         start = np.flatnonzero(starts)
         rows["r"] = rows["r"].astype(np.int64)
         first = _least(rows["r"], start)
         outcome, cluster, refused = self._facts(rows, question, start, first)
         kept = ~np.isnan(rows["p"]) & ~refused[question]
         if self.options is not None:
-            kept |= rows["bad"] & ~refused[question]  # of an answer one option of which is rejected nothing is taken
+            kept |= rows["bad"] & ~refused[question]  # if one option is rejected, the whole answer is
         if as_of is not None:
             early, untimed = rows["t"] <= as_of, np.isinf(rows["t"])  # they may be later: nobody should look ahead
             answered = kept & ~np.isnan(rows["p"])  # what is rejected has been counted
@@ -295,7 +295,7 @@ class Answers:
                 rule = TWO_VALUED if self.options is None else ONE_OPTION
                 self.doubts.append((int(entry), rule, f"({where}) is {quoted(text)}"))
             else:
-                says = f"(question {named(name)}) says another thing than {self.log.place} {line}"
+                says = f"(question {named(name)}) differs from {self.log.place} {line}"
                 self.doubts.append((int(entry), ONE_OUTCOME, says))
 
     def _refuse_clusters(
@@ -306,7 +306,7 @@ class Answers:
         for name, line, before, count in zip(
             self.texts(other[questions], "question")[0], lines, earlier_lines, answered[questions], strict=True
         ):
-            says = f"(question {named(name)}) says another thing than {self.log.place} {before}"
+            says = f"(question {named(name)}) differs from {self.log.place} {before}"
             self.log.add(ONE_CLUSTER, int(line), says, count=int(count))
 
     def _last(self, rows: dict[str, Any], as_of: float | None) -> dict[str, Any]:
@@ -389,7 +389,7 @@ def _least(values: Integers, start: Integers) -> Integers:
 def _said_first(
     values: Integers, given: Booleans, entry: Integers, question: Integers, start: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """What the first entry of each question says (-1: none does), the first that says another thing, and that first one."""
+    """For each question: the first value given (-1: none), the first entry that differs from it, and its own entry."""
     earliest = _least(np.where(given, entry, NEVER), start)
     said = np.full(len(start), -1, dtype=np.int64)
     is_first = given & (entry == earliest[question])
@@ -399,7 +399,7 @@ def _said_first(
 
 
 def _became(rows: dict[str, Any], dropped: Booleans, by: Integers) -> dict[str, int]:
-    """What became of rows in place of each of which the row ``by`` is kept."""
+    """What became of the rows that the rows ``by`` replace."""
     if "n" in rows:  # distributions, of which only one stands at a time
         return {"superseded": int(rows["n"][dropped].sum())}
     old = {name: column[dropped] for name, column in rows.items()}

@@ -215,7 +215,7 @@ class CsvSource:
                         block = block[end:] if end >= 0 else b""
                     copy.write(block)
                     if copy.tell() > max(LARGE, SWELLING * self._given.stat().st_size):
-                        raise InputError(f"{self._shown} must not swell to {SWELLING} times its size and more.")
+                        raise InputError(f"{self._shown} must not expand to {SWELLING} times its size or more.")
                     if b"\n" in block:
                         start = copy.tell() - self._census.open
         except OSError as error:
@@ -229,9 +229,7 @@ class CsvSource:
                 if not header:
                     break
                 if line in self._long:
-                    raise InputError(
-                        f"line {line} of {self._shown} must name the columns; it is longer than a line may be."
-                    )
+                    raise InputError(f"line {line} of {self._shown} must name the columns; it is too long.")
                 if header.strip().removeprefix(codecs.BOM_UTF8):
                     return line, *self._parted(line, header)
         raise InputError(f"{self._shown} must have a line with the names of the columns; it is empty.")
@@ -269,7 +267,7 @@ class CsvSource:
             raise InputError(f"a quote must be closed; the one in line {line} of {self._shown} is not.")
         if kind in ("MISSING COLUMNS", "TOO MANY COLUMNS"):
             return Lost(line, last, FIELDS.format(len(self.names)), f"has {fields}{quoted}")
-        return Lost(line, last, QUOTED, f"has more behind one{quoted}")
+        return Lost(line, last, QUOTED, f"has text after one{quoted}")
 
     def _fields(self, text: str) -> int | None:
         """How many fields a row has; None if a quote is open at its end."""

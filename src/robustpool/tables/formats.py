@@ -68,7 +68,7 @@ A_TIME = re.compile(r"(.*_)?(timestamp|datetime|date|time|day|at|on)|(date|time|
 AGGREGATES = re.compile(r"(bb)?(mx|av|max|avg|average|mean|median|consensus|market)c?", re.IGNORECASE)
 """Forecasters of a wide table with options who are made of the others; bookmakers' closing odds end in c."""
 
-ONE_PERSON = "a row must be the forecast of one forecaster, not an aggregate of so many"
+ONE_PERSON = "a row must be the forecast of one forecaster, not an aggregate of several"
 BINARY = "a forecast must be on a binary question"
 NOT_VOIDED = ("status", "a question must not be voided", "{} = 'voided'")
 METHODS = among(

@@ -78,7 +78,7 @@ def join_outcomes(own: Engine, entries: Entries, outcomes: Outcomes, source: Any
     texts = {"key": np.array(outcomes.question, dtype=object), "said": np.array(outcomes.outcome, dtype=object)}
     own.connection.register("joined", texts)
     if not own.rows("SELECT 1 FROM entries JOIN joined ON entries.outcome_key = key LIMIT 1"):
-        raise InputError(f"{_shown(source)} must have outcomes of the questions that were asked; it has none of them.")
+        raise InputError(f"{_shown(source)} must have outcomes for the questions of the forecasts; it has none.")
     for column, kind in (("outcome", "TINYINT"), ("outcome_text", "VARCHAR")):
         own.connection.execute(f"ALTER TABLE entries DROP COLUMN IF EXISTS {column}")
         own.connection.execute(f"ALTER TABLE entries ADD COLUMN {column} {kind}")

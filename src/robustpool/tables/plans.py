@@ -32,14 +32,14 @@ BESIDE = ("question_id", "outcome", "cluster", "option")
 """What a wide table may have beside its forecasters."""
 
 NOT_ASKED = ("timestamp", "weight")
-"""What columns of a wide table may be that are no forecasters either, and that cannot be used there."""
+"""Roles of columns in a wide table that are not forecasters and cannot be used there."""
 
 NO_FORECASTER = re.compile(r"index|level_\d+|unnamed_\d+|forecasts?|forecasters?")
 """Columns of numbers that count rows, as pandas names them, or that are our own output."""
 
 HOME_DRAW_AWAY = ("H", "D", "A")
 SEPARATORS = ("_", ".", ":", "|", " - ")
-"""What stands between a forecaster and an option in the name of a column, if nobody says the options."""
+"""Separators between a forecaster and an option in a column name, if the options are not given."""
 
 LONGEST_ODDS = 1000
 
@@ -93,7 +93,7 @@ class Look:
     """The names of the columns, some of the rows, by columns, and which columns the user says are what."""
 
     def __init__(self, names: Sequence[str], rows: Sequence[Column], how: Values, columns: Columns) -> None:
-        """Refuse a first line that is no header, and names that stand there twice."""
+        """Reject a first line that is not a header, and duplicate names."""
         self.names, self.rows, self.how = list(names), rows, how
         self.places: dict[str, list[int]] = {}  # in small letters; a name may be written in two ways
         for i, name in enumerate(names):
@@ -110,7 +110,7 @@ class Look:
         parts = [names] if not several else names.split(",") if isinstance(names, str) else list(names)
         for name in parts:
             if name not in self.names:
-                raise InputError(f"column {role} is said to be {name!r}; the columns are {self.listed}.")
+                raise InputError(f"column {role} is given as {name!r}; the columns are {self.listed}.")
         return tuple(map(self.names.index, parts))
 
     @property
@@ -160,7 +160,7 @@ class Look:
         """The one place that something could have."""
         if len(could) > 1:
             both = listed([repr(self.names[place]) for place in could])
-            raise InputError(f"one column must be the {what}; {both} could be: {remedy}.")
+            raise InputError(f"one column must be the {what}; {both} are possible: {remedy}.")
         return could[0]
 
     def unused(self, *used: int) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def make_plan(names: Sequence[str], first_rows: Sequence[Column], values: Values
     if layout == "wide" or options or known.options:
         if layout == "long":
             raise InputError(
-                "options end the names of the columns of a wide table; with the layout long there are none."
+                "options are the endings of column names in a wide table; they cannot be used with the layout long."
             )
         return _wide(look, known if known.options else OURS, options)
     answer = NEEDED[1:]
@@ -206,7 +206,7 @@ def _long(look: Look, known: Format) -> Plan:
     missing = [role for role in NEEDED if role not in roles and not (role == "question_id" and question)]
     if missing:
         raise InputError(
-            f"{LAYOUTS_NEED}{listed(missing)} cannot be told from the columns {look.listed}: "
+            f"{LAYOUTS_NEED}{listed(missing)} cannot be identified among the columns {look.listed}: "
             f"name them as --column {missing[0]}=NAME (in Python columns={{{missing[0]!r}: NAME}})."
         )
     if known is OURS and "option" not in roles:
@@ -221,8 +221,8 @@ def _long(look: Look, known: Format) -> Plan:
 def _wide(look: Look, known: Format, options: tuple[str, ...]) -> Plan:
     """A column of the question, else the first, names the question; every column of probabilities without a role is a forecaster.
 
-    If no column is one for the most part, every column of numbers is: its rows are rejected then, and that says why. With
-    options a forecaster has a column for each, and the other columns are none.
+    If no column has mostly probabilities, every column of numbers counts, so that the rejected rows say why. With
+    options a forecaster has one column for each, and all other columns are ignored.
     """
     names, how = look.names, look.how
     roles = look.roles(known, BESIDE) | {role: look.said[role][0] for role in NOT_ASKED if role in look.said}
@@ -253,7 +253,7 @@ def _wide(look: Look, known: Format, options: tuple[str, ...]) -> Plan:
         if not groups:
             raise InputError(
                 f"with the options {', '.join(options)} a forecaster must have a column that ends in each of them; "
-                f"none has, of the columns {look.listed}."
+                f"none does; the columns are {look.listed}."
             )
         cells = tuple(PlacedCell(group[each], who, each) for who, group in groups.items() for each in options)
     else:
@@ -287,7 +287,7 @@ def _are_dates(column: Column) -> bool:
 def _groups(look: Look, places: Iterable[int], options: Sequence[str]) -> dict[str, dict[str, int]]:
     """The columns of each forecaster who has one for every option: her name, perhaps a separator, and the option.
 
-    Who is made of the others is none, and closing odds (which end in C) are not beside those before them.
+    Aggregates of the others are not forecasters, and closing odds (ending in C) are ignored if earlier odds exist.
     """
     groups: dict[str, dict[str, int]] = {}
     for place in places:

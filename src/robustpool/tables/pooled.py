@@ -1,4 +1,4 @@
-"""One forecast a question: the record that pooling a table gives, and how it is written."""
+"""One forecast per question: the record that pooling a table gives, and how it is written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PooledTable:
     contradictions: int = 0  # questions with both a 0 and a 1
     unfit: int = 0  # questions with another number of answers than the rule is for
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
-    clipped: int = 0  # answers that were brought into [clip, 1 - clip]
+    clipped: int = 0  # answers that were clipped to [clip, 1 - clip]
     options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class PooledTable:
         return {**columns, "outcome": np.where(np.isnan(self.outcome[line]), np.nan, self.outcome[line] == option)}
 
     def frame(self, backend: str = "pandas") -> Any:
-        """A data frame of pandas, polars or pyarrow; questions that were whole numbers are so again, so that it can be joined.
+        """A data frame of pandas, polars or pyarrow; question ids that were whole numbers are whole numbers again, for joins.
 
         >>> pooled = PooledTable(["rain"], np.array([0.75]), np.array([2]), np.array([1.0]), forecasters=2)
         >>> pooled.frame("polars").rows()
@@ -110,7 +110,7 @@ class PooledTable:
     def write(self, path: FilePath) -> None:
         """Write the table, whole or not at all: as Parquet if the name ends so, else as CSV (with tabs for .tsv).
 
-        In CSV nothing stands where there is no number, and a name that a spreadsheet would take for a formula begins with '.
+        In CSV a missing number is empty, and a name that a spreadsheet would read as a formula begins with '.
         """
         suffix = suffix_of(path)
         write_whole(path, lambda partial: self._copy(partial, suffix))

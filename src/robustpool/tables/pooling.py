@@ -1,4 +1,4 @@
-"""Combine a table of forecasts into one forecast a question."""
+"""Combine a table of forecasts into one forecast per question."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .engine import Progress
 
 
-CONTRADICTION = "0 and 1 for the same question contradict each other, so that the forecast is 0.5; question {} has both"
-ALL_RULED_OUT = "somebody rules out each of the options, so that all of them get the same forecast; question {} is such a contradiction"
+CONTRADICTION = "0 and 1 for the same question contradict each other, so the forecast is 0.5; question {} has both"
+ALL_RULED_OUT = "every option is ruled out by somebody, so all options get the same forecast; the first is question {}"
 
 
 def aggregate_table(
@@ -57,15 +57,15 @@ def aggregate_table(
     outcomes: Any = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Combine a table of forecasts into one forecast a question.
+    """Combine a table of forecasts into one forecast per question.
 
     Parameters
     ----------
     source
         A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: what does not
-        fit stands in a temporary folder meanwhile.
+        fit goes to a temporary folder.
     rule, clip
-        As in `aggregate`. Weights of the table go to rules that take them; for others there is a warning.
+        As in `aggregate`. Weights of the table go to rules that accept them; for others there is a warning.
     half_life
         Older answers count less: 2^(-age / half_life), the age in days before the newest answer to the question.
         Answers without a timestamp are left out.
@@ -76,12 +76,12 @@ def aggregate_table(
     -------
     For a data frame one of the same library, with the columns question_id, forecast, forecasters (how many answers
     there were) and outcome, if any is known. Otherwise a `PooledTable`, which can be written and made into a frame.
-    A question without an answer, or with another number of answers than the rule is made for, has no forecast.
+    A question without an answer, or with a number of answers that the rule is not made for, has no forecast.
 
     Raises
     ------
     InputError
-        If the source cannot be read, the rule is not known or fits no question.
+        If the source cannot be read, the rule is unknown, or it fits no question.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Pool:
         self._agents = agents_of(aggregator)
         self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
         if self._half_life is not None and not self._takes_weights:
-            raise InputError("half_life makes weights, and this rule takes none.")
+            raise InputError("half_life needs weights, which this rule does not accept.")
         self._unweighted = False
         self._parts: list[Pooled] = []
         self._options: list[tuple[str, ...]] | None = None
@@ -212,14 +212,14 @@ class Pool:
         if self._unfit:
             entry, count = self._unfit[0]
             (name,) = names(np.array([entry]))
-            rule = f"the rule is made for {self._agents} answers a question; question {name} has {count}"
+            rule = f"the rule is for {self._agents} answers per question; question {name} has {count}"
             if len(self._unfit) == answered:
-                raise InputError(f"{rule} (and none has {self._agents}).")
+                raise InputError(f"{rule} (no question has {self._agents}).")
             without = f"{len(self._unfit):,} of {counted(self.questions, 'question')} have no forecast"
             warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
         if self._unweighted:
             warnings.warn(
-                "the weights of the table were not used: this rule takes none.", UserWarning, stacklevel=stacklevel
+                "the weights of the table were not used: this rule accepts none.", UserWarning, stacklevel=stacklevel
             )
         if self.clipped and self._by_default:
             options = self._options is not None

@@ -1,4 +1,4 @@
-"""Read forecasts from a file or a data frame: what can be used becomes a table, what cannot is counted and told."""
+"""Read forecasts from a file or a data frame: usable rows become a table, the others are counted and reported."""
 
 from __future__ import annotations
 
@@ -96,30 +96,30 @@ def read_forecasts(
         A CSV file (comma, semicolon or tab; plain or gzipped), a Parquet or Excel file, or a data frame of pandas, polars
         or pyarrow. A `ForecastTable` is returned as it is. ``"-"`` is standard input.
     layout
-        ``"long"``: one answer a row, with the columns question_id, forecaster_id, probability, and perhaps outcome,
-        timestamp, weight, cluster and option. ``"wide"``: one question a row, one column of numbers for each forecaster,
+        ``"long"``: one answer per row, with the columns question_id, forecaster_id, probability, and perhaps outcome,
+        timestamp, weight, cluster and option. ``"wide"``: one question per row, one column of numbers for each forecaster,
         or one for each forecaster and option.
-        By default it is told from the names of the columns.
+        By default the names of the columns decide.
     format
         ``"robustpool"``, or the export of others: ``"metaculus"``, ``"gjp"``, ``"iqisa"``, ``"hubverse"`` or
-        ``"bookmakers"``. By default it is told from the names of the columns.
+        ``"bookmakers"``. By default the names of the columns decide.
     columns
-        What columns with other names are, such as ``{"probability": "p"}``. Several columns may name the question
+        The roles of columns with other names, such as ``{"probability": "p"}``. Several columns may name the question
         together: ``{"question_id": ["date", "place"]}``.
     percent
-        The probabilities are percentages: 0.5 is half a per cent, but for a table in which others have a % sign: there it
-        is rejected.
+        The probabilities are percentages: 0.5 is half a per cent. If other values of the table have a % sign, it is
+        rejected.
     strict
-        Raise an error if any row cannot be used, in place of leaving it out.
+        Raise an error if any row cannot be used, instead of leaving it out.
     as_of
-        Only answers until then: ISO 8601, seconds since 1970, or a datetime. Of a day without a time, such as
-        2024-01-31 or 20240131, it is the end, in UTC. An answer without a timestamp may be later, and is left out.
+        Only answers until then: ISO 8601, seconds since 1970, or a datetime. A day without a time, such as
+        2024-01-31 or 20240131, means its end, in UTC. An answer without a timestamp may be later, and is left out.
     odds
         ``"decimal"``: the values are decimal odds, and 1/odds are the probabilities. If there is a value for each option,
-        they are normalised for each forecaster; else they are not, and the bookmaker's margin stays in them.
+        they are normalised for each forecaster; otherwise they still contain the bookmaker's margin.
     options
-        Of a wide table with columns for each forecaster and option: the options, in which the names of the columns end.
-        ``["H", "D", "A"]`` finds B365H, B365D and B365A. By default they are told from the names and the values.
+        For a wide table with columns for each forecaster and option: the options, which end the column names.
+        ``["H", "D", "A"]`` finds B365H, B365D and B365A. By default the names and the values decide.
     decimal
         ``","`` for numbers such as 0,75.
     date_format
@@ -127,17 +127,17 @@ def read_forecasts(
     outcomes
         Another file or data frame with the outcomes of the questions.
     progress
-        Called now and then with how much has been read, and of how much.
+        Called from time to time with the amount read so far and the total.
 
     Returns
     -------
     A table with the last answer of each forecaster to each question. `ForecastTable.rejected` has the rows that were
-    left out, and `ForecastTable.tally` what was missing, repeated or superseded; `summary_lines` makes sentences of both.
+    left out, and `ForecastTable.tally` what was missing, repeated or superseded; `summary_lines` puts both into sentences.
 
     Raises
     ------
     InputError
-        If the source cannot be read, it cannot be told what its columns are, or no row can be used.
+        If the source cannot be read, its columns cannot be identified, or no row can be used.
 
     Examples
     --------
@@ -171,13 +171,13 @@ def read_forecasts(
 
 
 def check_unread(how: Reading) -> None:
-    """Refuse options of reading for a table that has been read already."""
+    """Reject reading options for a table that has already been read."""
     for name in Reading.__dataclass_fields__:
         given, default = getattr(how, name), getattr(Reading, name)
         if name == "progress" or given is default:
             continue
         if name == "outcomes" or (given and given != default):
-            raise InputError(f"{name} says how a file or a data frame is read; a ForecastTable has been read already.")
+            raise InputError(f"{name} is for reading a file or a data frame; a ForecastTable has already been read.")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Which rows are left out and why: collected while a source is read, told in a few sentences after it."""
+"""Which rows are left out and why: collected while a source is read, reported in a few sentences afterwards."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ASIDES = {
     "duplicates": ("repeats", "repeat", "an answer that counts once"),
     "replaced": ("was", "were", "replaced by a later row of the source"),
     "superseded": ("is", "are", "superseded by a later answer"),
-    "later": ("is", "are", "later than the time that was asked for"),
+    "later": ("is", "are", "later than as_of"),
     "untimed": ("has", "have", "no timestamp, which as_of and half_life need"),
     "complements": ("is", "are", "the probability of no, beside that of yes"),
 }
-"""Sentences on what is no answer of the table without being wrong, by its name in `Tally.aside`: verbs and the rest."""
+"""Sentences for entries that are neither answers nor errors, by their name in `Tally.aside`: verbs and the rest."""
 
 
 class RowsLeftOutWarning(UserWarning):
@@ -157,7 +157,7 @@ def _hint(rule: str, text: str) -> str:
 
 
 def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
-    """Sentences on everything that was read and is no answer of the table; none if there is nothing to say.
+    """Sentences about all entries that did not become answers; empty if there are none.
 
     >>> from robustpool.tables.records import RowsLeftOut, Tally
     >>> first = (Rejection(17, "probability must lie in [0, 1]; line 17 is 1.2"),)
@@ -191,7 +191,7 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
         outside = f"most of their values lie outside {list(tally.interval)}"
         lines.append(f"columns that were not used, because {outside}: {', '.join(tally.outside)}.")
     if tally.unread:
-        lines.append(f"sheets that were not read, since only the first one is: {', '.join(tally.unread)}.")
+        lines.append(f"sheets that were not read (only the first sheet is read): {', '.join(tally.unread)}.")
     if tally.forecasters:
         lines.append(f"forecasters: {listed(list(map(named, tally.forecasters)))}.")
     return lines
@@ -199,8 +199,8 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
 
 REMEDIES = {
     rf"{re.escape(IN_RANGE)}.*\) is [1-9]\d*\.\d": " If they are decimal odds, pass --odds decimal.",
-    rf"{A_NUMBER}.* is '\d+,\d+'; write": " If commas stand for decimal points, pass --decimal ,",
-    rf"{READABLE}.* is '\d+[./]\d+[./]\d+": " If days are written in another way, pass --date-format, such as d/m/Y.",
+    rf"{A_NUMBER}.* is '\d+,\d+'; write": " If commas are decimal points, pass --decimal ,",
+    rf"{READABLE}.* is '\d+[./]\d+[./]\d+": " If dates have another format, pass --date-format, such as d/m/Y.",
 }
 """What to try if most rejected rows have reasons such as these."""
 
@@ -221,15 +221,15 @@ def why_no_answer(rejected: RowsLeftOut, tally: Tally, questions: int) -> str | 
     wrong = sum(count for rule, count in rejected.counts.items() if rule not in KINDS)
     given = tally.entries - tally.missing - (rejected.total - wrong)
     if 2 * wrong > given:
-        why = f"there is no answer, because more than half of the {tally.entry}s cannot be used"
+        why = f"there is no forecast, because more than half of the {tally.entry}s cannot be used"
         return f"{why}: {summary_lines(rejected, tally)[0]}{remedy(rejected)}"
     lost = tally.replaced + tally.duplicates
     if tally.entry == "answer" and 2 * lost > given:
         one = len(tally.named_by) == 1
-        columns = f"column {tally.named_by[0]!r} names" if one else f"columns {listed(tally.named_by)} name"
+        columns = f"column {tally.named_by[0]!r} identifies" if one else f"columns {listed(tally.named_by)} identify"
         return (
-            f"there is no answer, because {lost:,} of {counted(given, 'answer')} were replaced by later rows: the {columns} "
-            f"only {counted(questions, 'question')}; say which do, such as --column question_id=NAME or NAME,NAME."
+            f"there is no forecast, because {lost:,} of {counted(given, 'answer')} were replaced by later rows: the "
+            f"{columns} only {counted(questions, 'question')}; name others, such as --column question_id=NAME or NAME,NAME."
         )
     return None
 
@@ -243,7 +243,7 @@ def unused_times(tally: Tally) -> str:
     looks = "column {} looks like a time" if len(tally.times) == 1 else "columns {} look like times"
     which = looks.format(listed([repr(name) for name in tally.times]))
     remedy = f"--column {shlex.quote(f'timestamp={tally.times[0]}')}"
-    return f"the {which} and {_was(len(tally.times))} not used: {remedy}."
+    return f"the {which} and {_was(len(tally.times))} not used; to use a time column, pass {remedy}."
 
 
 def _reasons(rejected: RowsLeftOut) -> str:

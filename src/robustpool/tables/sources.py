@@ -73,7 +73,7 @@ def open_engine(source: Any) -> Iterator[tuple[Source, Engine]]:
                 raise opened.unreadable(error) from None
             why = str(error).splitlines()[0]
             if isinstance(error, duckdb.OutOfMemoryException):
-                raise InputError(f"the table needs more memory than may be used for it ({why}).") from None
+                raise InputError(f"the table needs more memory than is allowed ({why}).") from None
             raise no_folder("many rows need", why) from None
 
 
@@ -208,7 +208,7 @@ class ParquetSource(FrameSource):
         size = self._path.stat().st_size
         if rows > max(MANY_ROWS, ROWS_PER_BYTE * size) or columns > max(LARGE, SWELLING * size):
             raise InputError(
-                f"the Parquet file {self._shown!r} must not swell; it has {rows:,} rows and {columns:,} bytes "
+                f"the Parquet file {self._shown!r} expands too much; it has {rows:,} rows and {columns:,} bytes "
                 f"in {size:,} bytes."
             )
 

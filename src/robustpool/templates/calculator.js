@@ -178,13 +178,13 @@
     line.textContent = "";
     if (impossible()) return;
     if ([i, j].some((report) => report === 0 || report === steps)) {
-      line.append("One report is certain. Whoever takes it at its word says the same, whatever the base rate.");
+      line.append("One report is certain. If it is right, the answer is the same for every base rate.");
       return;
     }
     const rates = low > 0 || high < 1 ? [low, (low + high) / 2, high].filter((mu) => mu > 0 && mu < 1) : [0.1, 0.5, 0.9];
-    line.append("The reports alone do not tell how likely it is. Somebody who knows that the base rate is ");
+    line.append("The right answer depends on the base rate. For a base rate of ");
     rates.forEach((mu, k) => {
-      line.append(k === 0 ? "" : "; that it is ", short(mu), k === 0 ? " would say " : ", ");
+      line.append(k === 0 ? "" : "; for ", short(mu), k === 0 ? " it is " : ", ");
       const value = create("span", percent(omniscient(mu, i, j).says, 1));
       value.id = "base-" + k;
       line.append(value);
@@ -194,7 +194,7 @@
 
   const impossible = () => Math.min(...state.reports) === 0 && Math.max(...state.reports) === steps;
 
-  const says = (who, x, y, q) => (q === 1 ? `${who} always says ${whole(x)} and so tells nothing`
+  const says = (who, x, y, q) => (q === 1 ? `${who} always says ${whole(x)}, which is uninformative`
     : `${who} says ${whole(x)} (${often(q)} of the time) or ${whole(y)}`);
 
   function showStructure() {
@@ -206,12 +206,12 @@
     rows.textContent = "";
     if (one === null) {
       by("structure-sentence").textContent = impossible()
-        ? "Nothing: one is certain that the answer is no, the other that it is yes, and one of them must be wrong. Agents who report what follows from their evidence never do that; the tables say 50 % here by convention."
-        : "Nothing: there is no structure in which the two reports come that often.";
+        ? "None: one report is certain of no and the other is certain of yes, so one of them is wrong. Calibrated agents never report this; the tables say 50 % here by convention."
+        : "None: there is no structure in which the two reports occur together that often.";
     } else {
       const here = omniscient(one.mu, i, j).says;
       by("structure-sentence").textContent = `Suppose the base rate is ${short(one.mu, 3)}; ${says("the first forecaster", i, one.y, one.q)}; `
-        + `${says("the second", j, one.z, one.r)}. Then ${whole(i)} and ${whole(j)} come together in ${often(one.q * one.r * omniscient(one.mu, i, j).c)} of all `
+        + `${says("the second", j, one.z, one.r)}. Then ${whole(i)} and ${whole(j)} occur together in ${often(one.q * one.r * omniscient(one.mu, i, j).c)} of all `
         + `cases, and somebody who knew this would answer ${percent(here)}; ${chosen.name} says ${percent(chosen.table[i * size + j])}.`;
       by("structure-name").textContent = chosen.name;
       by("structure-column").textContent = chosen.name;
@@ -296,7 +296,7 @@
       by("report-" + k).addEventListener("input", (event) => set(event.target.valueAsNumber));
       by("number-" + k).addEventListener("input", (event) => {
         const value = event.target.valueAsNumber, fits = Number.isInteger(value) && value >= 0 && value <= steps;
-        by("number-note").textContent = fits ? "" : "Whole percents from 0 to 100: for a probability of 0.7 write 70.";
+        by("number-note").textContent = fits ? "" : "Enter whole percents from 0 to 100: for a probability of 0.7 write 70.";
         typing = k;
         if (fits) set(value);
         typing = 0;

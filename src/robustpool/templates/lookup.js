@@ -24,7 +24,7 @@
     const ways = data.agents.map((agent, k) => ({ name: agent.name, reports: possible(k) })).filter((way) => way.reports.length > 0);
     const words = ways.map((way) => way.name + " could say " + way.reports.slice(0, SHOWN).join(" or ")
       + (way.reports.length > SHOWN ? " and " + count(way.reports.length - SHOWN) + " others" : ""));
-    return words.length ? "If the others say what they say, " + words.join("; ") + "." : "No change of a single report would do.";
+    return words.length ? "Given the other reports, " + words.join("; ") + "." : "Changing one report does not help.";
   }
 
   function show() {
@@ -32,7 +32,7 @@
     line.textContent = "";
     by("lookup").dataset.profile = place === undefined ? "" : place;
     if (place === undefined) {
-      line.append("These reports never come together in this family, and so the design gives no forecast.");
+      line.append("These reports never occur together in this family, so the design gives no forecast.");
       by("lookup-place").textContent = otherwise();
       return;
     }

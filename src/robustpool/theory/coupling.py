@@ -1,7 +1,7 @@
 """The coupling by which the covering proof bounds the earth mover's distance [Guo2024, Lemma 6.9].
 
 A structure with reports (a_i', b_j') and its neighbour with (a_i, b_j), i and j each low or high: as much mass as
-possible stays at its own corner (*local*, dear as 2/N at most), then as much of the rest as possible moves to the other
+possible stays at its own corner (*local*, at most 2/N away), then as much of the rest as possible moves to the other
 report of the agent whose reports are closer together (*remote*), and what is left goes wherever there is room.
 """
 

@@ -65,7 +65,7 @@ def _difference(one: Structure, other: Structure) -> tuple[Floats, Floats]:
 def _transport(lengths: Floats, source: Floats, sink: Floats) -> float:
     """The least mean length of a plan with these marginals, by the linear programme of its prices.
 
-    Prices u, v with u_i + v_j <= lengths_ij, as dear as can be; the multiplier of an inequality is what goes that way.
+    Prices u, v with u_i + v_j <= lengths_ij, as large as possible; the multiplier of an inequality is the mass moved.
     Whatever v is, sum_i source_i min_j (lengths_ij - v_j) + sum_j sink_j v_j bounds the cost of every plan from below.
     """
     checks.extra("the earth mover's distance", "solve")

@@ -1,9 +1,9 @@
-"""What the paper's theorems ask for: grid, rounds and work for a regret within epsilon of the best [Guo2024].
+"""What the paper's theorems require: grid, rounds and work for a regret within epsilon of the best [Guo2024].
 
 Half of epsilon goes to the grid Theta^bci_{N,M}, half to Algorithm 1 (or 2) on it.
 
 - *Grid, reports in [1/N] given* [Guo2024, Theorem 5.1]. The grid is within 6N/M in total variation (Lemma 5.9), which costs
-  105 (6N/M)^(2/9) of regret (Proposition 5.5). At most epsilon/2 of it asks for M >= 6 N (210/epsilon)^(9/2).
+  105 (6N/M)^(2/9) of regret (Proposition 5.5). At most epsilon/2 of it requires M >= 6 N (210/epsilon)^(9/2).
 - *Grid, aggregators L-Lipschitz* [Guo2024, Theorem 6.1]. With M = N^(3/2) the grid is within 24/sqrt(N) in earth mover's distance
   (Proposition 6.8), which costs 134 (24/sqrt(N))^(1/7) + 2 L (24/sqrt(N)) (Proposition 6.3). N is the least square m^2 for which
   that is at most epsilon/2, so that M = m^3 is whole: (epsilon/2 - 48 L/m)^7 >= 134^7 * 24/m.
@@ -25,7 +25,7 @@ from .. import checks
 from ..errors import InputError
 
 FINEST = 2**53
-"""More reports than that cannot be told apart as floating-point numbers."""
+"""Floating point cannot distinguish more reports than that."""
 
 A_YEAR = 10**9 * 31_557_600
 """Regrets in a year, at a billion a second."""
@@ -33,7 +33,7 @@ A_YEAR = 10**9 * 31_557_600
 
 @dataclass(frozen=True)
 class Plan:
-    """What a theorem asks for; all counts are exact integers.
+    """What a theorem requires; all counts are exact integers.
 
     >>> plan(0.01, reports=20).M
     3381956929170801843907
@@ -54,14 +54,14 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """What the theorem asks for, in numbers that a person can read."""
+        """What the theorem requires, in numbers that a person can read."""
         years = self.work // A_YEAR
         pace = f"{readable(years)} years" if years else f"{readable(self.work // 10**9)} seconds"
         return (
-            f"For a regret within {self.epsilon:g} of the best, {self.theorem} asks for reports in steps of 1/N and priors "
-            f"in steps of 1/M with N = {readable(self.N)} and M = {readable(self.M)}: {readable(self.structures)} structures, "
+            f"For a regret within {self.epsilon:g} of the best, {self.theorem} requires reports in steps of 1/N and "
+            f"priors in steps of 1/M with N = {readable(self.N)} and M = {readable(self.M)}: {readable(self.structures)} structures, "
             f"T = {readable(self.T)} rounds, {readable(self.work)} regrets. At a billion regrets a second that is {pace}"
-            f"{': not on this planet' if years >= 100 else ''}."
+            f"{', which is not feasible' if years >= 100 else ''}."
         )
 
     @property
@@ -70,13 +70,14 @@ class Plan:
         grid = "--reports 20 --priors 400" if self.lipschitz is not None else "--priors 400"
         what = f"--reports {self.N}" if self.lipschitz is None else f"--lipschitz {self.lipschitz:g}"
         return (
-            "In practice the gap is measured, not foretold: "
-            f"`robustpool design {what} {grid} --tolerance {self.epsilon:g}` stops once it is small enough, and says how small."
+            "In practice, measure the gap instead: "
+            f"`robustpool design {what} {grid} --tolerance {self.epsilon:g}` stops when the gap is small enough "
+            "and reports it."
         )
 
 
 def plan(epsilon: float, *, reports: int | None = None, lipschitz: float | None = None) -> Plan:
-    """What it takes, by the theorems, to come within epsilon of the best worst-case regret; two agents, square loss.
+    """What the theorems require to come within epsilon of the best worst-case regret; two agents, square loss.
 
     Give ``reports``, the N of reports in [1/N], or ``lipschitz``, the L of the aggregators with any reports.
 
@@ -91,7 +92,9 @@ def plan(epsilon: float, *, reports: int | None = None, lipschitz: float | None 
     if lipschitz is None:
         N = checks.whole("reports", reports, least=1)
         if N > FINEST:
-            raise InputError(f"reports must be at most 2^53, or floating point does not tell them apart; it is {N}.")
+            raise InputError(
+                f"reports must be at most 2^53, because floating point cannot distinguish more; it is {N}."
+            )
         M, theorem = priors_for_reports(N, exact), "[Guo2024, Theorem 5.1]"
     else:
         root = root_for_lipschitz(_decimal(checks.number("lipschitz", lipschitz, above=0)), exact)

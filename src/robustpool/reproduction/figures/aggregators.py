@@ -62,8 +62,8 @@ class Aggregators(PaperFigure):
     def meaning(self, numbers: Numbers) -> str:
         low = ", ".join(f"{words} {table[10, 10]:.3f}" for words, table in titled(numbers).items())
         return (
-            "A report of 0 or 1 decides for every aggregator but simple averaging (and but for the tables next to (0, 1) and "
-            f"(1, 0), which never come). When both report 0.1 they say: {low}."
+            "A report of 0 or 1 decides for every aggregator except simple averaging (and the tables next to (0, 1) "
+            f"and (1, 0), which never occur). When both report 0.1 they say: {low}."
         )
 
 
@@ -94,7 +94,7 @@ class Differences(PaperFigure):
         far = ", ".join(f"{words} {np.abs(difference)[away].max():.2f}" for words, difference in panels.items())
         return (
             f"The largest differences to minimax where the reports do not contradict each other: {far}. The tables differ "
-            "from it and are nearly as good: the optimum is flat, and what should be compared are worst cases, not points."
+            "from it and are nearly as good: the optimum is flat, so compare worst cases, not single points."
         )
 
 
@@ -106,7 +106,7 @@ class Weakness(PaperFigure):
     alt = (
         "Six heatmaps of the worst regret over structures that can produce a pair of reports, on one colour scale from 0 "
         "to 0.065. Simple averaging is bright, most of all at the borders; the others are dark and much more even. Below, "
-        "the others on a scale of their own."
+        "the others on their own scale."
     )
     columns, rows = 3, 4
 
@@ -130,13 +130,13 @@ class Weakness(PaperFigure):
         panels = {words: possible(regrets) for words, regrets in titled(numbers).items()}
         spread = "; ".join(f"{words} {regrets.min():.4f} to {regrets.max():.4f}" for words, regrets in panels.items())
         return (
-            f"Bright is weak. R over all pairs of reports but (0, 1) and (1, 0), which never come: {spread}. (Found on "
+            f"Bright is weak. R over all pairs of reports except (0, 1) and (1, 0), which never occur: {spread}. (Found on "
             f"reports in steps of 1/{len(numbers['x']) - 1} and priors in steps of 1/{len(numbers['priors']) + 1}.)"
         )
 
 
 def possible(values: Floats) -> Floats:
-    """R at the reports that can come: all but (0, 1) and (1, 0)."""
+    """R at the possible reports: all but (0, 1) and (1, 0)."""
     keep = np.ones(values.shape, dtype=bool)
     keep[0, -1] = keep[-1, 0] = False
     return values[keep]

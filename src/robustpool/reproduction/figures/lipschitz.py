@@ -101,6 +101,6 @@ class LipschitzValues(PaperFigure):
         return (
             f"On the grid the value falls from {upper[0]:.5f} at L = {L[0]:g} to {upper[-1]:.5f} at L = {L[-1]:g}; without "
             f"a bound on the slope it is {numbers['unrestricted'].max():.5f}. Between the grid points the same tables cost "
-            f"more, by {excess[most]:.4f} at L = {L[most]:g}: nothing tells a solver on the grid which of its optimal "
+            f"more, by {excess[most]:.4f} at L = {L[most]:g}: a solver on the grid cannot see which of its optimal "
             "tables is good in between."
         )

@@ -93,6 +93,6 @@ class Losses(PaperFigure):
             f"additive, absolute and ratio paradigms lose at most {worst[0]:.4f}, {worst[1]:.4f} and {worst[2]:.4f} more "
             f"than the omniscient, and on average {means[0]:.4f}, {means[1]:.4f} and {means[2]:.4f}. The worst case is "
             f"where the band touches the dashed curve: for additive regret nearly so (within 1 %) from {first:.0%} to "
-            f"{last:.0%} of the way, for absolute loss only where the omniscient is as lost as everyone, and for the ratio "
-            f"where she loses almost nothing (its value grows with M, here {numbers['M']}; without a grid it is infinite)."
+            f"{last:.0%} of the way, for absolute loss only where the omniscient loses as much as everyone else, and for "
+            f"the ratio where she loses almost nothing (its value grows with M, here {numbers['M']}; without a grid it is infinite)."
         )

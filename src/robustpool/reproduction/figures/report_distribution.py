@@ -52,10 +52,10 @@ def shares(chances: Floats) -> dict[str, float]:
 
 
 class ReportDistribution(PaperFigure):
-    """Heatmaps of the reports that nature makes come, for each solver and paradigm."""
+    """Heatmaps of the reports that nature produces, for each solver and paradigm."""
 
     name = "report-distribution"
-    title = "Which reports nature makes come"
+    title = "Which reports nature produces"
     alt = (
         "Six heatmaps of the probability of report pairs on a logarithmic scale, under the additive, absolute and ratio "
         "paradigms; above by Algorithm 1, below by the exact solver."

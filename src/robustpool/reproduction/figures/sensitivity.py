@@ -51,9 +51,9 @@ class SensitivityToPrior(PaperFigure):
         prior = numbers["prior"]
         low, high = (np.abs(np.gradient(numbers[name], prior)) for name in REPORTS)
         return (
-            "The higher the prior, the lower the posterior after the same reports: against a high prior, a report of 0.7 "
-            "is bad news. It is most sensitive where the prior is nearly certain: for (0.2, 0.2) its slope grows to "
-            f"{low.max():.1f} as the prior goes to {prior[np.argmax(low)]:.3f}, for (0.7, 0.7) to {high.max():.1f} as it "
+            "The higher the prior, the lower the posterior after the same reports: if the prior is high, a report of 0.7 "
+            "is evidence against the event. It is most sensitive where the prior is nearly certain: for (0.2, 0.2) its "
+            f"slope grows to {low.max():.1f} as the prior goes to {prior[np.argmax(low)]:.3f}, for (0.7, 0.7) to {high.max():.1f} as it "
             f"goes to {prior[np.argmax(high)]:.3f}."
         )
 
@@ -93,7 +93,7 @@ class SensitivityToReports(PaperFigure):
             "Left: the posterior as a function of the reports, with the area hatched where it is too steep for the proof "
             f"because the reports contradict each other or lie far from the prior ({cut[0]:.0%} of the square for mu = 0.1 "
             f"and {cut[1]:.0%} for mu = 0.4, with both epsilons {EPSILON:g}). Right: the Lipschitz function that the proof "
-            "puts in its place. The smaller the epsilons, the more rarely a trimmed pair of reports comes."
+            "puts in its place. The smaller the epsilons, the more rarely a trimmed pair of reports occurs."
         )
 
 
@@ -116,7 +116,7 @@ class Areas(PaperFigure):
     def meaning(self, numbers: Numbers) -> str:
         mu, epsilon_1, epsilon_2 = (float(numbers[name]) for name in ("prior", "epsilon_1", "epsilon_2"))
         return (
-            f"An example with mu = {mu:g}, eps_1 = {epsilon_1:g} and eps_2 = {epsilon_2:g}: on A the posterior stays as it "
-            f"is, no report being above {min(1.0, mu / epsilon_2):g} and the two no further apart than {1 - epsilon_1:g}. "
+            f"An example with mu = {mu:g}, eps_1 = {epsilon_1:g} and eps_2 = {epsilon_2:g}: on A, where no report is "
+            f"above {min(1.0, mu / epsilon_2):g} and the two are at most {1 - epsilon_1:g} apart, the posterior is unchanged. "
             "On D_1 the first report is moved left to the border of A, on D_2 the second one down, and on E both."
         )
