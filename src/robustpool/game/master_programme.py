@@ -41,6 +41,11 @@ class Cuts:
         """The number of cuts."""
         return len(self.scale)
 
+    def payoffs(self, losses: Floats) -> Floats:
+        """The payoff of each cut under the losses (cells, states) of a table; an impossible state costs nothing."""
+        costs = np.where(self.mass > 0, self.mass * np.where(self.mass > 0, losses[self.cell], 0.0), 0.0)
+        return self.scale * costs.sum(axis=(1, 2)) - self.offset
+
     def masses(self, weights: Floats, cells: int) -> Floats:
         """M(x, omega) of a mixture of the cuts, shape (cells, states)."""
         shares = (weights * self.scale)[:, None, None] * self.mass
