@@ -335,7 +335,7 @@ def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
             read_forecasts(table, **{name: value})
     with input_error(r"^odds is for reading a file .*; a ForecastTable has already been read\.$"):
         compare(table, odds="decimal")
-    with input_error(r"^as_of says how"):
+    with input_error(r"^as_of is for reading"):
         aggregate_table(table, as_of=0.5)
 
 
@@ -388,7 +388,7 @@ def test_a_line_of_two_gigabytes(tmp_path: Path) -> None:
 
 def test_a_header_that_is_too_long(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_source, "BLOCK", 64)
-    with input_error(r"^line 1 of '.*' must name the columns; it is longer than a line may be\.$"):
+    with input_error(r"^line 1 of '.*' must name the columns; it is too long\.$"):
         read_forecasts(write(f"question_id,{'x' * 99},probability\nq1,ann,0.5\n"))
 
 
