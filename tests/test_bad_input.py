@@ -263,21 +263,21 @@ def test_with_timestamps_the_last_in_time_counts(write: Any) -> None:
         ),
         (
             "question_id,user,prob,forecast\nq1,ann,0.5,0.6\n",
-            r"^one column must be the probability; 'prob' and 'forecast' could be: pass --column probability=NAME",
+            r"^one column must be the probability; 'prob' and 'forecast' are possible: pass --column probability=NAME",
         ),
         (
             "question_id,forecaster_id,probability,Probability\nq1,ann,0.5,0.6\n",
-            r"^one column must be the probability; 'probability' and 'Probability' could be: pass --column probability=NAME",
+            r"^one column must be the probability; 'probability' and 'Probability' are possible: pass --column probability=NAME",
         ),
         (
             "question_id,forecaster_id,probability,Outcome,outcome\nq1,ann,0.5,1,0\n",
-            r"^one column must be the outcome; 'Outcome' and 'outcome' could be: pass --column outcome=NAME",
+            r"^one column must be the outcome; 'Outcome' and 'outcome' are possible: pass --column outcome=NAME",
         ),
-        ("question,ann,bob,Outcome,outcome\nq1,0.5,0.5,1,0\n", r"^one column must be the outcome; 'Outcome' and 'outcome' could"),
+        ("question,ann,bob,Outcome,outcome\nq1,0.5,0.5,1,0\n", r"^one column must be the outcome; 'Outcome' and 'outcome' are possible"),
         ("question,ann,bob,resolution,resolved_to\nq1,0.5,0.5,1,0\n", r"^one column must be the outcome; 'resolution' and 'resolved_to'"),
         (
             "ifp_id,user_id,answer_option,Answer Option,value\n1-0,5,a,b,0.5\n",
-            r"^one column must be the answer_option; 'answer_option' and 'Answer Option' could be: rename one of them\.$",
+            r"^one column must be the answer_option; 'answer_option' and 'Answer Option' are possible: rename one of them\.$",
         ),
         ("resolution,ann,bob\n1,0.5,0.6\n0,0.1,0.2\n", r"must name the questions; 'resolution' is the outcome: add a column question_id\.$"),
         (f"{LONG}q1,ann,0.5\n".encode("utf-32"), r"with a byte order mark; it is in UTF-32: save the table as UTF-8\.$"),
@@ -335,7 +335,7 @@ def test_a_table_that_was_read_is_not_read_again(write: Any) -> None:
             read_forecasts(table, **{name: value})
     with input_error(r"^odds is for reading a file .*; a ForecastTable has already been read\.$"):
         compare(table, odds="decimal")
-    with input_error(r"^as_of says how"):
+    with input_error(r"^as_of is for reading"):
         aggregate_table(table, as_of=0.5)
 
 
@@ -388,7 +388,7 @@ def test_a_line_of_two_gigabytes(tmp_path: Path) -> None:
 
 def test_a_header_that_is_too_long(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_source, "BLOCK", 64)
-    with input_error(r"^line 1 of '.*' must name the columns; it is longer than a line may be\.$"):
+    with input_error(r"^line 1 of '.*' must name the columns; it is too long\.$"):
         read_forecasts(write(f"question_id,{'x' * 99},probability\nq1,ann,0.5\n"))
 
 

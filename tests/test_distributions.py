@@ -173,7 +173,7 @@ def test_clipping_counts_answers_and_is_for_rules_in_which_a_0_decides() -> None
 
 def test_by_default_certain_answers_are_clipped_and_counted() -> None:
     reports = [[[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.4, 0.6]], [[0.1, 0.2, 0.7], [NAN] * 3, [NAN] * 3]]
-    raised = r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 takes"
+    raised = r"^2 of 4 answers were raised to at least 0\.01 for each option; clip=0 turns"
     with pytest.warns(ClippedWarning, match=raised):
         forecasts = np.asarray(rp.aggregate(reports))
     inner = np.array([[[0.98, 0.01, 0.01], [0.2, 0.3, 0.5], [0.01, 0.396, 0.594]]])

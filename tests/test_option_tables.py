@@ -149,7 +149,7 @@ def test_weights_and_recency_count() -> None:
 
 def test_clipped_answers_are_counted_and_contradictions_said() -> None:
     table = small(probability=np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.4, 0.6, NAN]]))
-    raised = r"^2 of 3 answers were raised to at least 0\.01 for each option; clip=0 takes"
+    raised = r"^2 of 3 answers were raised to at least 0\.01 for each option; clip=0 turns"
     with pytest.warns(ClippedWarning, match=raised):
         assert rp.aggregate_table(table, "robust").clipped == 2
     assert rp.aggregate_table(table, "mean").clipped == 0

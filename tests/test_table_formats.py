@@ -410,11 +410,11 @@ def test_a_time_that_is_not_used_is_said() -> None:
     frame = pl.DataFrame({"question_id": ["q"], "user": ["ann"], "p": [0.5], "Made on": ["2024-01-01"]})
     table = read_forecasts(frame)
     assert summary_lines(table.rejected, table.tally) == [
-        "the column 'Made on' looks like a time and was not used: --column 'timestamp=Made on'."
+        "the column 'Made on' looks like a time and was not used; to use a time column, pass --column 'timestamp=Made on'."
     ]
     for dates in (["2024-03-01", "2024-02-01"], ["1.3.24", "NA"], ["01/03/2024", ""], ["2024-03-01T10:00:00Z"] * 2):
         newest_first = pl.DataFrame({"question": "q", "user": "ann", "p": [0.9, 0.2], "when": dates})
-        sentence = r"^the column 'when' looks like a time and was not used: --column "
+        sentence = r"^the column 'when' looks like a time and was not used; to use a time column, pass --column "
         with pytest.warns(RowsLeftOutWarning, match=sentence):
             aggregate_table(newest_first)
     for words in (["a", "b"], ["", "NA"], ["2024-03-01", "soon"], ["0.5", "1.5"]):
@@ -428,7 +428,7 @@ def test_a_time_that_is_not_used_is_said() -> None:
     assert read_forecasts(wide, columns={"timestamp": "asked_at"}).probability.tolist() == [0.5, 0.5]
     two = frame.with_columns(pl.lit("x").alias("close_date"))
     assert summary_lines(RowsLeftOut(), read_forecasts(two).tally) == [
-        "the columns 'Made on' and 'close_date' look like times and were not used: --column 'timestamp=Made on'."
+        "the columns 'Made on' and 'close_date' look like times and were not used; to use a time column, pass --column 'timestamp=Made on'."
     ]
 
 
