@@ -285,7 +285,7 @@ def test_the_lower_bound_of_continuous_nature_speaks_of_tables_only(two_agents: 
     settings = replace(two_agents.settings, nature="continuous", restrictions=("monotone",))
     bounds = replace(two_agents.bounds, upper_is="found by search", upper=0.0226189)
     page = design_page(replace(two_agents, settings=settings, bounds=bounds))
-    assert "no table with knots in steps of 1/10 under the same restrictions can be sure of less" in page.lead
+    assert "no table with knots in steps of 1/10 under the same restrictions has a worst case below" in page.lead
     assert "the worst regret that a search found is 0.022618," in page.lead
 
 
