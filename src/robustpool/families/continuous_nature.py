@@ -20,12 +20,12 @@ import numpy as np
 from ..aggregators.grid import corners
 from ..conic import solve_cones
 from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMaster
-from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
+from ..structures.binary_structure import independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
 from .independent_nature import NARROW, IndependentNature, settled
 from .nature import Answer, Nature
-from .worst_case import Search, decode, starts_from, tabulated, worst_case
+from .worst_case import Search, labelled, starts_from, tabulated, worst_case
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -68,16 +68,10 @@ class ContinuousNature(IndependentNature):
         search = Search(aggregator, self.tables.loss, (low, high))
         polished = search.climb(starts_from(response, POLISHED, every=8), np.random.default_rng(0), steps=200)
         zoomed = search.zoom_in(polished, zooms=2)
-        structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
-        priors, reports = decode(polished)
-        labels = [
-            np.array([[structure.prior, *structure.reports.ravel()] for structure in structures]),
-            np.column_stack((priors, reports.reshape(-1, 4))),
-            response.labels(MOST_CUTS),
-        ]
+        labels = [zoomed.labels, labelled(polished), response.worst(MOST_CUTS)]
         if high - low < NARROW:  # one structure a prior is too little to learn from
-            labels.append(worst_by_pair(x, f, response.labels(6)[:, 0]).labels(MOST_CUTS))
-        return Answer(max(response.value, *(worst.regret for worst in zoomed)), np.concatenate(labels))
+            labels.append(worst_by_pair(x, f, response.worst(6)[:, 0]).worst(MOST_CUTS))
+        return Answer(max(response.value, zoomed.value), np.concatenate(labels))
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""

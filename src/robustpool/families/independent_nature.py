@@ -25,7 +25,7 @@ from ..structures.binary_structure import independent_masses, omniscient_posteri
 from .canonical import canonical_table
 from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
-from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_pair, worst_by_prior
+from .grid_oracle import WorstStructures, joined, parameters, worst_any_prior, worst_by_pair, worst_by_prior
 from .nature import Answer, Mixture, Nature
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class IndependentNature(Nature):
             response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
             if high - low >= NARROW:
                 return response
-            best = np.argsort(-response.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best
-            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **game))
+            best = np.unique(response.worst(8)[:, 0])  # a narrow range: more cuts for each of the best
+            return joined((response, worst_by_pair(x, f, best, **game)))
         priors = family.prior_grid
         inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
         return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **game)
@@ -105,7 +105,7 @@ class IndependentNature(Nature):
         losses = [self._at_corner(table, corner) for corner in corners]
         certain = np.repeat(np.array(corners, dtype=float)[:, None], 5, axis=1)
         value = float(np.concatenate((response.values, losses)).max())
-        return Answer(value, np.concatenate((response.labels(MOST_CUTS), certain)))
+        return Answer(value, np.concatenate((response.worst(MOST_CUTS), certain)))
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""

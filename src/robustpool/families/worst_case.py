@@ -26,7 +26,7 @@ from ..structures.binary_structure import BinaryStructure, independent_masses, i
 from ..wording import outward
 from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
-from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_prior
+from .grid_oracle import WorstStructures, joined, parameters, worst_any_prior, worst_by_prior
 from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def worst_case(
         )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
-    return search.best_of(search.climb(search.clipped(starts), generator))
+    worst = search.zoom_in(search.climb(search.clipped(starts), generator))
+    return WorstCase(worst.value, worst.structure())
 
 
 def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
@@ -125,35 +126,31 @@ class Search:
     loss: Loss
     prior_range: tuple[float, float]
 
-    def best_of(self, points: Floats) -> WorstCase:
-        """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
-        return max(self.zoom_in(points), key=lambda worst: worst.regret)
-
-    def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> list[WorstCase]:
+    def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> WorstStructures:
         """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
         values = continuous_regrets(self.aggregator, points, self.loss)
         order = np.argsort(-values, kind="stable")
-        priors, reports = decode(points[order])
-        worst = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
-        if not len(_knots(self.aggregator)) or reports.shape[1] != 2 or self.loss.kernel is None:
-            return [worst]  # the exact maxima are those of two agents
-        apart: list[int] = []
-        for k in range(len(order)):
-            if len(apart) < zooms and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
-                apart.append(k)
-        return [worst, *(self._zoom(float(priors[k]), reports[k]) for k in apart)]
+        labels = labelled(points[order])
+        worst = WorstStructures(values[order[:1]], labels[:1])
+        if not len(_knots(self.aggregator)) or labels.shape[1] != 5 or self.loss.kernel is None:
+            return worst  # the exact maxima are those of two agents
+        apart: list[Floats] = []
+        for label in labels:
+            if len(apart) < zooms and all(abs(label[0] - other[0]) > 1e-3 for other in apart):
+                apart.append(label)
+        return joined((worst, *map(self._zoom, apart)))
 
-    def _zoom(self, prior: float, reports: Floats) -> WorstCase:
+    def _zoom(self, label: Floats) -> WorstStructures:
         """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
-        best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
+        best, width = WorstStructures(np.array([-np.inf]), label[None]), 0.005
         while width > 1e-10:
-            near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
+            prior, *reports = best.labels[0]
+            near = np.add.outer(reports, width * np.linspace(-1, 1, 9))
             x = np.unique(np.concatenate((_knots(self.aggregator), np.clip(near.ravel(), 0, 1))))
             priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), *_inside(self.prior_range)))
             response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
-            if response.value > best.regret:
-                structure = response.structure()
-                best, prior, reports = WorstCase(response.value, structure), structure.prior, structure.reports
+            if response.value > best.value:
+                best = WorstStructures(response.values.max(keepdims=True), response.worst(1))
             width *= 0.4
         return best
 
@@ -204,7 +201,7 @@ def _knots(aggregator: AnyAggregator) -> Floats:
 
 def starts_from(response: WorstStructures, count: int, every: int) -> Floats:
     """Points to start from: the best structures, and some of the others."""
-    labels = response.labels(len(response.values))
+    labels = response.worst(len(response.values))
     return encode(*parameters(np.concatenate((labels[: count // 2], labels[count // 2 :: every]))[:count]))
 
 
@@ -247,6 +244,12 @@ def decode(points: Floats) -> tuple[Floats, Floats]:
     low = np.minimum(prior[:, None] * u, prior[:, None])
     high = np.maximum(1.0 - (1.0 - prior[:, None]) * v, prior[:, None])
     return prior, np.stack((low, high), axis=2)
+
+
+def labelled(points: Floats) -> Floats:
+    """Points as the labels of structures: prior, then low and high of each agent, shape (m, 1 + 2n)."""
+    prior, reports = decode(points)
+    return np.column_stack((prior, reports.reshape(len(prior), -1)))
 
 
 def _logit(prior: Any) -> Any:
