@@ -197,12 +197,16 @@ class TableLayout:
         """A table (cells, states) as forecasts of every profile, shape (profiles, states)."""
         return np.where(self.flipped[:, None], table[self.cell][:, ::-1], table[self.cell])
 
+    @property
+    def first_profiles(self) -> Floats:
+        """The first profile of each cell that is not flipped, as an aggregator takes it."""
+        upright = np.flatnonzero(~self.flipped)
+        _, first = np.unique(self.cell[upright], return_index=True)
+        return as_seen(self.reports[upright[first]])
+
     def table_of(self, aggregator: Callable[[Floats], Floats]) -> Floats:
-        """The table of an aggregator for two states: what it says at each cell's first profile that is not flipped."""
-        first = np.zeros(self.cells, dtype=np.int64)
-        profile = np.flatnonzero(~self.flipped)[::-1]
-        first[self.cell[profile]] = profile
-        second = aggregator(as_seen(self.reports[first]))
+        """The table of an aggregator for two states: what it says at the first profiles."""
+        second = aggregator(self.first_profiles)
         return np.where(self.balanced[:, None], 0.5, np.stack((1.0 - second, second), axis=1))
 
     def user_constraints(self, forecasts: Any) -> list[Any]:
@@ -295,14 +299,13 @@ def _bonds(reports: Floats, restriction: Lipschitz | Monotone, ordered: int) -> 
     """The difference constraints between profiles that imply all others: (lower, upper, slack)."""
     lower, upper = _grid_neighbours(reports) or _all_pairs(len(reports))
     slack = restriction.slacks(reports[upper] - reports[lower], ordered)
+    keep = np.isfinite(slack)
     if len(lower) == len(reports) * (len(reports) - 1):
         from .reduction import irreducible
 
         matrix = np.full((len(reports), len(reports)), np.inf)
         matrix[lower, upper] = slack
         keep = irreducible(matrix)[lower, upper]
-    else:
-        keep = np.isfinite(slack)
     return lower[keep], upper[keep], slack[keep]
 
 

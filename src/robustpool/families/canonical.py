@@ -57,10 +57,8 @@ def _roughness(nature: IndependentNature) -> tuple[Any, Floats]:
     sign = np.where(layout.flipped, -1.0, 1.0)
     profiles = len(layout.cell)
     spread = sparse.csr_matrix((sign, (np.arange(profiles), layout.cell)), shape=(profiles, nature.tables.cells))
-    second = (
-        sparse.diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(size - 2, size)) if size > 2 else sparse.csr_matrix((0, size))
-    )
     unit = sparse.identity(size)
+    second = sparse.csr_matrix(np.diff(np.eye(size), n=2, axis=0))
     rough = sparse.vstack((sparse.kron(second, unit), sparse.kron(unit, second)))
     onto = (rough @ spread) * size**1.5
     fixed = (rough @ layout.flipped.astype(float)) * size**1.5

@@ -241,15 +241,10 @@ def plausible(table: Floats, layout: TableLayout, prior_range: tuple[float, floa
     Those with a report nearer than ``margin`` to 0 or 1 are left alone: there the posterior is steep, and between the
     knots of a table what is right at a knot can be wrong.
     """
-    upright = np.flatnonzero(~layout.flipped)
-    cells, first = np.unique(layout.cell[upright], return_index=True)
-    x = layout.reports[upright[first], :, 0]
-    low, high = prior_range
+    x, (low, high) = layout.first_profiles, prior_range
     least = omniscient_posterior(high, x) if 0 < high < 1 else np.zeros(len(x))
     most = omniscient_posterior(low, x) if 0 < low < 1 else np.ones(len(x))
-    within = table.copy()
     inside = ((x >= margin) & (x <= 1 - margin)).all(axis=1)
-    clipped = np.clip(table[cells, 1], np.minimum(least, most), np.maximum(least, most))
-    within[cells[inside], 1] = clipped[inside]
-    within[:, 0] = 1.0 - within[:, 1]
-    return within
+    clipped = np.clip(table[:, 1], np.minimum(least, most), np.maximum(least, most))
+    second = np.where(inside, clipped, table[:, 1])
+    return np.stack((1.0 - second, second), axis=1)

@@ -18,18 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import html
+from .. import checks, html
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
-from ..errors import UnsupportedError
+from ..errors import InputError, UnsupportedError
+from ..execution import mapped
 from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from ..wording import outward
 from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
-from .grid_oracle import WorstStructures, joined, parameters, worst_any_prior, worst_by_prior
+from .grid_oracle import PARTS, Grid, WorstStructures, joined, oracle_grid, parameters, worst_any_prior, worst_by_prior
 from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..losses.loss import Loss
     from ..typing import Floats
 
@@ -96,8 +99,7 @@ def worst_case(
         )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
-    worst = search.zoom_in(search.climb(search.clipped(starts), generator))
-    return WorstCase(worst.value, worst.structure())
+    return search.best_of(search.climb(search.clipped(starts), generator))
 
 
 def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
@@ -118,6 +120,44 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
     return worst_by_prior(x, f, inner, loss=loss)
 
 
+def weakness(
+    aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *, loss: str | Loss = "square"
+) -> Floats:
+    """R(x_1, x_2), the worst regret over structures that can produce these reports; shape (len(reports), len(reports)).
+
+    R(x_1, x_2) = max over theta with Pr_theta[x_1, x_2] > 0 of R(f, theta) [Guo2024, Section 7.1]. Here theta runs through
+    all structures of two conditionally independent agents with two signals each and these reports and priors: the exact
+    maximum over these, so a lower bound on the one over all structures. (0, 1) and (1, 0) never come, and get 0.
+
+    The reports increase from 0 or more to 1 or less; the priors lie strictly between 0 and 1. The loss is square or log,
+    or another one with a kernel.
+
+    >>> x = np.linspace(0, 1, 5)
+    >>> weakness("mean", x, np.arange(1, 8) / 8).round(4)[0]   # weak where one agent is certain
+    array([0.0469, 0.0547, 0.0625, 0.0547, 0.    ])
+    """
+    checks.extra("the weakness of an aggregator", "solve")
+    x, mu = checks.unit_array("reports", reports), checks.unit_array("priors", priors)
+    if x.ndim != 1 or len(x) < 2 or not (np.diff(x) > 0).all():
+        raise InputError("reports must be a list of two or more numbers that rise.")
+    if mu.ndim != 1 or len(mu) == 0 or not ((mu > 0) & (mu < 1)).all():
+        raise InputError("priors must be a list of one or more numbers strictly between 0 and 1.")
+    grid = oracle_grid(x, tabulated(aggregator, x), loss=loss)
+    parts = [mu[k::PARTS] for k in range(PARTS)]
+    worst = np.max(list(mapped(_worst_by_reports, parts, grid, compiled=True)), axis=0)
+    impossible = np.outer(x == 0, x == 1)
+    return np.where(impossible | impossible.T, 0.0, worst)
+
+
+def _worst_by_reports(grid: Grid, priors: Floats) -> Floats:
+    from .envelopes import worst_by_reports
+
+    worst = np.zeros_like(grid[1])
+    for prior in priors:
+        worst_by_reports(prior, *grid, worst)
+    return worst
+
+
 @dataclass(frozen=True)
 class Search:
     """A search for the worst structure of an aggregator, with priors in a range; structures are points (see ``encode``)."""
@@ -125,6 +165,11 @@ class Search:
     aggregator: AnyAggregator
     loss: Loss
     prior_range: tuple[float, float]
+
+    def best_of(self, points: Floats) -> WorstCase:
+        """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
+        worst = self.zoom_in(points)
+        return WorstCase(worst.value, worst.structure())
 
     def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> WorstStructures:
         """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
