@@ -11,7 +11,6 @@ import pytest
 import reference
 import robustpool as rp
 from refusals import input_error, unsupported_error
-from robustpool.families.canonical import canonical_table
 from robustpool.families.independent_nature import independent_nature
 from robustpool.game.master_programme import MasterProgramme
 from robustpool.game.responders import best_responder
@@ -323,10 +322,10 @@ def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cu
     tables: list[Any] = []
     for share in (1.0, 0.5, 0.2):
         chosen = labels[rng.permutation(len(labels))[: int(share * len(labels))]]
-        tables.append(canonical_table(nature, chosen, plain.upper, 1e-5, "smooth"))
+        tables.append(nature.canonical(chosen, plain.upper, 1e-5, "smooth"))
     assert max(np.abs(table - tables[0]).max() for table in tables) < 1e-3
     for slack in (1e-5, 1e-4, 1e-3):
-        table: Any = canonical_table(nature, labels[:20], plain.upper, slack, "smooth")
+        table: Any = nature.canonical(labels[:20], plain.upper, slack, "smooth")
         assert nature.answer(table)[0] <= plain.upper + slack  # whatever cuts it began with
 
 

@@ -57,7 +57,6 @@ class FiniteGame:
         start = self.family.start
         count = int(np.clip(start[-1] // CHUNK_POINTS, 1, MOST_CHUNKS))
         edges = np.searchsorted(start, np.linspace(0, start[-1], count + 1))
-        edges[0], edges[-1] = 0, len(self.family)
         return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     def payoffs(self, table: Floats) -> Floats:
