@@ -236,9 +236,8 @@ def combine_distributions(reports: Floats, rule: Any, clip: float = 0.0, weights
     changed = 0
     for block in blocks(reports):
         part, heavy = reports[block], _weights(reports[block], by_agent[block])
-        if low:
-            part, touched = clipped(part, low)
-            changed += int(np.count_nonzero(touched & (heavy > 0)))
+        part, touched = clipped(part, low)
+        changed += int(np.count_nonzero(touched & (heavy > 0)))
         forecasts[block], contradictory = _pooled(chosen, part, heavy)
         at_odds += (block.start + np.flatnonzero(contradictory)).tolist()
     return Combined(forecasts, at_odds, changed)

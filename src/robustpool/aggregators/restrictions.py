@@ -297,13 +297,18 @@ Bonds = tuple["Integers", "Integers", "Floats"]
 
 def _bonds(reports: Floats, restriction: Lipschitz | Monotone, ordered: int) -> Bonds:
     """The difference constraints between profiles that imply all others: (lower, upper, slack)."""
-    lower, upper = _grid_neighbours(reports) or _all_pairs(len(reports))
+    neighbours, count = _grid_neighbours(reports), len(reports)
+    if neighbours is None and count > MOST_PROFILES:
+        raise UnsupportedError(
+            f"Lipschitz and monotone tables need at most {MOST_PROFILES} profiles unless these form a grid; there are {count}."
+        )
+    lower, upper = neighbours or np.nonzero(~np.eye(count, dtype=bool))
     slack = restriction.slacks(reports[upper] - reports[lower], ordered)
     keep = np.isfinite(slack)
-    if len(lower) == len(reports) * (len(reports) - 1):
+    if neighbours is None:
         from .reduction import irreducible
 
-        matrix = np.full((len(reports), len(reports)), np.inf)
+        matrix = np.full((count, count), np.inf)
         matrix[lower, upper] = slack
         keep = irreducible(matrix)[lower, upper]
     return lower[keep], upper[keep], slack[keep]
@@ -319,15 +324,6 @@ def _grid_neighbours(reports: Floats) -> tuple[Integers, Integers] | None:
     low = np.concatenate([np.take(grid, range(n - 1), axis=a).ravel() for a, n in enumerate(sizes)])
     high = np.concatenate([np.take(grid, range(1, n), axis=a).ravel() for a, n in enumerate(sizes)])
     return np.concatenate((low, high)), np.concatenate((high, low))
-
-
-def _all_pairs(count: int) -> tuple[Integers, Integers]:
-    if count > MOST_PROFILES:
-        raise UnsupportedError(
-            f"Lipschitz and monotone tables need at most {MOST_PROFILES} profiles unless these form a grid; there are {count}."
-        )
-    lower, upper = np.nonzero(~np.eye(count, dtype=bool))
-    return lower, upper
 
 
 def _between_cells(bonds: list[Bonds], cell: Integers, flipped: Booleans, balanced: Booleans) -> Differences:
