@@ -11,7 +11,7 @@ import pytest
 import reference
 import robustpool as rp
 from refusals import input_error, unsupported_error
-from robustpool.families.independent_nature import independent_nature
+from robustpool.families.independent_nature import IndependentNature, independent_nature
 from robustpool.game.master_programme import MasterProgramme
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
@@ -347,9 +347,7 @@ def rough(values: Any) -> float:
 
 
 def test_a_canonical_table_that_cannot_be_had_leaves_the_best_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustpool.families import independent_nature as module
-
-    monkeypatch.setattr(module, "canonical_table", lambda *_: None)
+    monkeypatch.setattr(IndependentNature, "canonical", lambda *_: None)
     solution = rp.solve(rp.ConditionallyIndependent(2, 6, 24), canonical="smooth", tolerance=1e-6)
     assert solution.gap <= 1e-6
     assert solution.settings.canonical_applied is False
