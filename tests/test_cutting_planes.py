@@ -11,8 +11,7 @@ import pytest
 import reference
 import robustpool as rp
 from refusals import input_error, unsupported_error
-from robustpool.families.canonical import canonical_table
-from robustpool.families.independent_nature import independent_nature
+from robustpool.families.independent_nature import IndependentNature, independent_nature
 from robustpool.game.master_programme import MasterProgramme
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
@@ -323,10 +322,10 @@ def test_a_canonical_table_is_within_the_tolerance_and_does_not_depend_on_the_cu
     tables: list[Any] = []
     for share in (1.0, 0.5, 0.2):
         chosen = labels[rng.permutation(len(labels))[: int(share * len(labels))]]
-        tables.append(canonical_table(nature, chosen, plain.upper, 1e-5, "smooth"))
+        tables.append(nature.canonical(chosen, plain.upper, 1e-5, "smooth"))
     assert max(np.abs(table - tables[0]).max() for table in tables) < 1e-3
     for slack in (1e-5, 1e-4, 1e-3):
-        table: Any = canonical_table(nature, labels[:20], plain.upper, slack, "smooth")
+        table: Any = nature.canonical(labels[:20], plain.upper, slack, "smooth")
         assert nature.answer(table)[0] <= plain.upper + slack  # whatever cuts it began with
 
 
@@ -348,9 +347,7 @@ def rough(values: Any) -> float:
 
 
 def test_a_canonical_table_that_cannot_be_had_leaves_the_best_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustpool.families import independent_nature as module
-
-    monkeypatch.setattr(module, "canonical_table", lambda *_: None)
+    monkeypatch.setattr(IndependentNature, "canonical", lambda *_: None)
     solution = rp.solve(rp.ConditionallyIndependent(2, 6, 24), canonical="smooth", tolerance=1e-6)
     assert solution.gap <= 1e-6
     assert solution.settings.canonical_applied is False

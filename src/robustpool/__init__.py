@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from .families.random_families import random_family as random_family
     from .families.regret import regret as regret
     from .families.regret import regrets as regrets
-    from .families.weakness import weakness as weakness
     from .families.worst_case import WorstCase as WorstCase
+    from .families.worst_case import weakness as weakness
     from .families.worst_case import worst_case as worst_case
     from .forecasts import ClippedWarning as ClippedWarning
     from .forecasts import ContradictionWarning as ContradictionWarning
@@ -98,8 +98,7 @@ _HOMES = {
     "losses.convex": ("ConvexLoss",),
     "losses.loss": ("Loss",),
     "families.regret": ("regret", "regrets"),
-    "families.weakness": ("weakness",),
-    "families.worst_case": ("WorstCase", "worst_case"),
+    "families.worst_case": ("WorstCase", "weakness", "worst_case"),
     "solvers.cutting_planes": ("CuttingPlanes",),
     "solvers.multiplicative_weights": ("MultiplicativeWeights",),
     "solvers.solve": ("rounds", "solve"),

@@ -241,7 +241,7 @@ def brought(clipped: int, of: int, what: str, clip: float = CLIP, *, options: bo
 
 
 def _probabilities(probabilities: Any) -> Floats:
-    """Check that these are numbers, in one row or in a table."""
+    """Numbers of any kind as floats, and None as NaN, in one row or in a table; reject everything else."""
     entries = _entries(probabilities)
     if entries.ndim not in (1, 2, 3):
         raise InputError(
@@ -250,7 +250,12 @@ def _probabilities(probabilities: Any) -> Floats:
         )
     if entries.shape[-1] == 0:
         raise InputError(f"probabilities must hold at least one number; the shape is {entries.shape}.")
-    return _numbers(entries)
+    if entries.dtype == object:
+        number = Real | Decimal | None
+        wrong = np.reshape([not isinstance(entry, number) for entry in entries.flat], entries.shape)
+        if wrong.any():
+            raise InputError(f"probability must be a number; {_first(entries, wrong, 'are not')}.")
+    return entries.astype(np.float64, copy=False)
 
 
 def _entries(probabilities: Any) -> npt.NDArray[Any]:
@@ -262,16 +267,6 @@ def _entries(probabilities: Any) -> npt.NDArray[Any]:
     except ValueError:
         raise InputError("probabilities must have rows of equal length; write NaN for a missing answer.") from None
     return entries if entries.dtype.kind in "fiub" else np.asarray(probabilities, dtype=object)
-
-
-def _numbers(entries: npt.NDArray[Any]) -> Floats:
-    """Turn numbers of any kind into floats, and None into NaN; reject everything else."""
-    if entries.dtype == object:
-        number = Real | Decimal | None
-        wrong = np.reshape([not isinstance(entry, number) for entry in entries.flat], entries.shape)
-        if wrong.any():
-            raise InputError(f"probability must be a number; {_first(entries, wrong, 'are not')}.")
-    return entries.astype(np.float64, copy=False)
 
 
 def _check_range(values: Floats, part: Floats) -> None:

@@ -38,12 +38,10 @@ def merge_rounded(values: Floats) -> tuple[Floats, Integers]:
     array([0, 1, 0, 0])
     """
     ordered, position = np.unique(values, return_inverse=True)
-    gaps = np.diff(ordered)
-    opens = np.concatenate(([True], gaps > rounding(ordered[1:])))
+    opens = np.concatenate(([True], np.diff(ordered) > rounding(ordered[1:])))
     first = np.flatnonzero(opens)
     last = np.concatenate((first[1:], [ordered.size])) - 1
-    spread = ordered[last] - ordered[first]
-    chained = spread > 2 * rounding(ordered[last])  # a table finds its profiles within that
+    chained = ordered[last] - ordered[first] > 2 * rounding(ordered[last])  # a table finds its profiles within that
     if chained.any():
         at = int(np.flatnonzero(chained)[0])
         raise InputError(

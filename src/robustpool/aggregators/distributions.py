@@ -26,7 +26,7 @@ import numpy as np
 
 from ..checks import SUM_ROUNDING
 from ..errors import InputError
-from .rows import CELLS_AT_ONCE, SMALLEST
+from .rows import SMALLEST, blocks
 from .rules import Rule, get_rule
 
 if TYPE_CHECKING:
@@ -234,15 +234,12 @@ def combine_distributions(reports: Floats, rule: Any, clip: float = 0.0, weights
     forecasts = np.empty((questions, options))
     at_odds: list[int] = []
     changed = 0
-    step = max(1, CELLS_AT_ONCE // max(1, agents * options))
-    for first in range(0, questions, step):
-        block = slice(first, first + step)
+    for block in blocks(reports):
         part, heavy = reports[block], _weights(reports[block], by_agent[block])
-        if low:
-            part, touched = clipped(part, low)
-            changed += int(np.count_nonzero(touched & (heavy > 0)))
+        part, touched = clipped(part, low)
+        changed += int(np.count_nonzero(touched & (heavy > 0)))
         forecasts[block], contradictory = _pooled(chosen, part, heavy)
-        at_odds += (first + np.flatnonzero(contradictory)).tolist()
+        at_odds += (block.start + np.flatnonzero(contradictory)).tolist()
     return Combined(forecasts, at_odds, changed)
 
 
@@ -258,10 +255,8 @@ def _pooled(rule: DistributionRule, reports: Floats, weights: Floats) -> tuple[F
     """The forecasts, and which rows contradict themselves."""
     there = weights > 0
     answers = np.count_nonzero(there, axis=1)
-    at_odds = np.zeros(len(reports), dtype=bool)
-    if not rule.averages:
-        ruled_out = ((reports == 0) & there[:, :, None]).any(axis=1)
-        at_odds = ruled_out.all(axis=1)
+    ruled_out = ((reports == 0) & there[:, :, None]).any(axis=1)
+    at_odds = ruled_out.all(axis=1) & (not rule.averages)
     forecasts = np.full((len(reports), reports.shape[2]), np.nan)
     forecasts[at_odds] = 1 / reports.shape[2]
     alone = (answers == 1) & ~at_odds

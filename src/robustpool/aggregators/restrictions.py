@@ -197,12 +197,16 @@ class TableLayout:
         """A table (cells, states) as forecasts of every profile, shape (profiles, states)."""
         return np.where(self.flipped[:, None], table[self.cell][:, ::-1], table[self.cell])
 
+    @property
+    def first_profiles(self) -> Floats:
+        """The first profile of each cell that is not flipped, as an aggregator takes it."""
+        upright = np.flatnonzero(~self.flipped)
+        _, first = np.unique(self.cell[upright], return_index=True)
+        return as_seen(self.reports[upright[first]])
+
     def table_of(self, aggregator: Callable[[Floats], Floats]) -> Floats:
-        """The table of an aggregator for two states: what it says at each cell's first profile that is not flipped."""
-        first = np.zeros(self.cells, dtype=np.int64)
-        profile = np.flatnonzero(~self.flipped)[::-1]
-        first[self.cell[profile]] = profile
-        second = aggregator(as_seen(self.reports[first]))
+        """The table of an aggregator for two states: what it says at the first profiles."""
+        second = aggregator(self.first_profiles)
         return np.where(self.balanced[:, None], 0.5, np.stack((1.0 - second, second), axis=1))
 
     def user_constraints(self, forecasts: Any) -> list[Any]:
@@ -293,16 +297,20 @@ Bonds = tuple["Integers", "Integers", "Floats"]
 
 def _bonds(reports: Floats, restriction: Lipschitz | Monotone, ordered: int) -> Bonds:
     """The difference constraints between profiles that imply all others: (lower, upper, slack)."""
-    lower, upper = _grid_neighbours(reports) or _all_pairs(len(reports))
+    neighbours, count = _grid_neighbours(reports), len(reports)
+    if neighbours is None and count > MOST_PROFILES:
+        raise UnsupportedError(
+            f"Lipschitz and monotone tables need at most {MOST_PROFILES} profiles unless these form a grid; there are {count}."
+        )
+    lower, upper = neighbours or np.nonzero(~np.eye(count, dtype=bool))
     slack = restriction.slacks(reports[upper] - reports[lower], ordered)
-    if len(lower) == len(reports) * (len(reports) - 1):
+    keep = np.isfinite(slack)
+    if neighbours is None:
         from .reduction import irreducible
 
-        matrix = np.full((len(reports), len(reports)), np.inf)
+        matrix = np.full((count, count), np.inf)
         matrix[lower, upper] = slack
         keep = irreducible(matrix)[lower, upper]
-    else:
-        keep = np.isfinite(slack)
     return lower[keep], upper[keep], slack[keep]
 
 
@@ -316,15 +324,6 @@ def _grid_neighbours(reports: Floats) -> tuple[Integers, Integers] | None:
     low = np.concatenate([np.take(grid, range(n - 1), axis=a).ravel() for a, n in enumerate(sizes)])
     high = np.concatenate([np.take(grid, range(1, n), axis=a).ravel() for a, n in enumerate(sizes)])
     return np.concatenate((low, high)), np.concatenate((high, low))
-
-
-def _all_pairs(count: int) -> tuple[Integers, Integers]:
-    if count > MOST_PROFILES:
-        raise UnsupportedError(
-            f"Lipschitz and monotone tables need at most {MOST_PROFILES} profiles unless these form a grid; there are {count}."
-        )
-    lower, upper = np.nonzero(~np.eye(count, dtype=bool))
-    return lower, upper
 
 
 def _between_cells(bonds: list[Bonds], cell: Integers, flipped: Booleans, balanced: Booleans) -> Differences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -30,8 +31,8 @@ def contradictory(reports: Floats) -> Booleans:
 
 
 def blocks(reports: Floats) -> Iterator[slice]:
-    """Slices of the rows, with some `CELLS_AT_ONCE` reports each."""
-    step = max(1, CELLS_AT_ONCE // max(1, reports.shape[1]))
+    """Slices of the rows, (m, n) or with options (m, n, k), with some `CELLS_AT_ONCE` numbers each."""
+    step = max(1, CELLS_AT_ONCE // max(1, math.prod(reports.shape[1:])))
     for first in range(0, len(reports), step):
         yield slice(first, first + step)
 
@@ -61,9 +62,7 @@ class Rows:
         if weights is not None:
             given = np.where(np.isnan(reports), 0.0, weights)
             given = given / given.max(axis=1, keepdims=True)  # their sum neither overflows nor vanishes,
-            given = np.where(
-                np.isnan(reports), 0.0, np.maximum(given, SMALLEST)
-            )  # and nobody who answered counts for nothing
+            given = np.where(np.isnan(reports), 0.0, np.maximum(given, SMALLEST))  # and no answer counts for nothing
             self.weights = given * (self.n / given.sum(axis=1))[:, None]
 
     def __len__(self) -> int:

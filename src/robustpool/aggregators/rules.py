@@ -29,9 +29,21 @@ from .worst_cases import worst_case_on_record
 Pool: TypeAlias = Callable[..., Floats]
 
 
+@dataclass(frozen=True)
+class Formula:
+    """What a rule computes, whatever its parameters are."""
+
+    pool: Pool = field(repr=False)
+    formula: str
+    source: str
+    takes_weights: bool = True
+    averages: bool = False  # of probabilities: 0 and 1 are numbers like others to it, and decide nothing
+    extremises: bool = True  # it goes beyond the average of the reports where these agree
+
+
 @final
 @dataclass(frozen=True)
-class Rule:
+class Rule(Formula):
     """A named aggregator: call it with reports of shape (m, n), get forecasts of shape (m,).
 
     Reports are probabilities, or NaN where an agent did not answer. A row without answers gives NaN. A certain report
@@ -42,14 +54,8 @@ class Rule:
     array([0.2, 0.2])
     """
 
-    name: str  # the canonical text: `get_rule(name)` gives this rule again
-    formula: str
-    source: str
-    takes_weights: bool
-    averages: bool  # of probabilities: 0 and 1 are numbers like others to it, and decide nothing
-    extremises: bool  # it goes beyond the average of the reports where these agree
-    parameters: Mapping[str, float] = field(hash=False)
-    pool: Pool = field(repr=False)
+    name: str = field(kw_only=True)  # the canonical text: `get_rule(name)` gives this rule again
+    parameters: Mapping[str, float] = field(kw_only=True, hash=False)
 
     def __call__(self, reports: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
         """Pool each row of reports: (m, n) -> (m,); weights of the agents, (n,) or (m, n), are positive."""
@@ -133,16 +139,10 @@ class Parameter:
 
 @final
 @dataclass(frozen=True)
-class Definition:
+class Definition(Formula):
     """A line of the catalogue: a rule whose parameters are not yet set."""
 
-    pool: Pool
-    formula: str
-    source: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
-    takes_weights: bool = True
-    averages: bool = False
-    extremises: bool = True
 
 
 def _positive(default: float) -> Parameter:
@@ -161,7 +161,7 @@ RULES: Mapping[str, Definition] = {
         "n = 4: logit f = s (0.20126 + 0.04091 tanh(s/1.58558)^2) + 0.30294 sum sgn(l) e^2/(e + 0.54436), e = max(|l| - 1.35335, 0); "
         "n > 4: logit f = s - c (n-1) k logit mean sigma(l/k), (c, k) = (1.04, 2) for n = 5 and (1, 3) beyond",
         "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2 and, up to 1e-9, that for n = 3; found by search for n > 3",
-        {"b": Parameter(0.08, 0.9, "[)", default=0.1)},
+        parameters={"b": Parameter(0.08, 0.9, "[)", default=0.1)},
     ),
     "mean": Definition(
         pools.mean, "f = mean x", "[Guo2024, Table 1], simple averaging", averages=True, extremises=False
@@ -173,7 +173,7 @@ RULES: Mapping[str, Definition] = {
         pools.trimmed_mean,
         "f = mean x without the floor(share n) smallest and as many largest reports",
         "Jose and Winkler, International Journal of Forecasting 24 (2008); default share: 10 % a side",
-        {"share": Parameter(0, 0.5, "[)", default=0.1)},
+        parameters={"share": Parameter(0, 0.5, "[)", default=0.1)},
         takes_weights=False,
         averages=True,
         extremises=False,
@@ -191,7 +191,7 @@ RULES: Mapping[str, Definition] = {
         pools.extremized_odds,
         "f = sigma(d s/n)",
         "[Satopaa2014], bias a = d; default: the middle of the range 1.161 to 3.921 that they fit",
-        {"d": _positive(2.5)},
+        parameters={"d": _positive(2.5)},
     ),
     "neyman-odds": Definition(
         pools.neyman_odds,
@@ -202,14 +202,14 @@ RULES: Mapping[str, Definition] = {
         pools.karmarkar,
         "f = p^a/(p^a + (1-p)^a), p = mean x",
         "[Karmarkar1978], of the mean as in [Baron2014]; default: as for extremized-odds, no value is canonical",
-        {"a": _positive(2.5)},
+        parameters={"a": _positive(2.5)},
         averages=True,
     ),
     "beta-pool": Definition(
         pools.beta_pool,
         "f = I_p(a, a), p = mean x",
         "[RanjanGneiting2010]; default: BetaArMean of aggreCAT, Hanea et al., PLOS ONE 16 (2021)",
-        {"a": _positive(6.0)},
+        parameters={"a": _positive(6.0)},
         averages=True,
     ),
     "product": Definition(
@@ -218,7 +218,7 @@ RULES: Mapping[str, Definition] = {
         "[Bordley1982], independent evidence with prior 1/2",
     ),
     "bordley": Definition(
-        pools.bordley, "f = sigma(s - (n-1) logit prior)", "[Bordley1982]", {"prior": Parameter(0, 1)}
+        pools.bordley, "f = sigma(s - (n-1) logit prior)", "[Bordley1982]", parameters={"prior": Parameter(0, 1)}
     ),
     "average-prior": Definition(
         pools.average_prior, "f = sigma(s - (n-1) logit mean x)", "[Arieli2018]; [Guo2024, Table 1]"
@@ -232,7 +232,7 @@ RULES: Mapping[str, Definition] = {
         pools.scaled_log_odds,
         "f = sigma(alpha s)",
         "[arXiv2604.24517]; default: tuned for two agents",
-        {"alpha": _positive(0.5168)},
+        parameters={"alpha": _positive(0.5168)},
     ),
 }
 """All rules in the order in which they are listed; the first is the default."""

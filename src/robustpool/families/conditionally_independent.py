@@ -204,11 +204,8 @@ class ConditionallyIndependent:
     def _at_prior(self, prior: int, *, pruned: bool) -> NDArray[np.int16]:
         """The pairs of all agents, shape (structures, agents, 2)."""
         pairs = self.pairs(prior)
-        choices = np.arange(len(pairs))[:, None]
-        for _ in range(self.agents - 1):
-            before, last = np.indices((len(choices), len(pairs))).reshape(2, -1)
-            choices = np.column_stack((choices[before], last))
-            choices = choices[choices[:, -2] <= last] if pruned else choices
+        choices = np.indices((len(pairs),) * self.agents).reshape(self.agents, -1).T
+        choices = choices[(np.diff(choices, axis=1) >= 0).all(axis=1)] if pruned else choices
         return pairs[choices].astype(np.int16)
 
 

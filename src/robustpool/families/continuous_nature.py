@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..aggregators.grid import corners
 from ..conic import solve_cones
 from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMaster
-from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
+from ..structures.binary_structure import independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
 from .independent_nature import NARROW, IndependentNature, settled
 from .nature import Answer, Nature
-from .worst_case import Search, decode, starts_from, tabulated, worst_case
+from .worst_case import Search, labelled, starts_from, tabulated, worst_case
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -68,16 +68,10 @@ class ContinuousNature(IndependentNature):
         search = Search(aggregator, self.tables.loss, (low, high))
         polished = search.climb(starts_from(response, POLISHED, every=8), np.random.default_rng(0), steps=200)
         zoomed = search.zoom_in(polished, zooms=2)
-        structures = [worst.structure for worst in zoomed if isinstance(worst.structure, BinaryStructure)]
-        priors, reports = decode(polished)
-        labels = [
-            np.array([[structure.prior, *structure.reports.ravel()] for structure in structures]),
-            np.column_stack((priors, reports.reshape(-1, 4))),
-            response.labels(MOST_CUTS),
-        ]
+        labels = [zoomed.labels, labelled(polished), response.worst(MOST_CUTS)]
         if high - low < NARROW:  # one structure a prior is too little to learn from
-            labels.append(worst_by_pair(x, f, response.labels(6)[:, 0]).labels(MOST_CUTS))
-        return Answer(max(response.value, *(worst.regret for worst in zoomed)), np.concatenate(labels))
+            labels.append(worst_by_pair(x, f, response.worst(6)[:, 0]).worst(MOST_CUTS))
+        return Answer(max(response.value, zoomed.value), np.concatenate(labels))
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""
@@ -117,23 +111,9 @@ class ContinuousNature(IndependentNature):
         heavy = np.repeat(weights, POINTS) > 1e-14
         scale = sparse.diags(np.sqrt(np.repeat(weights, POINTS)[heavy]))
         roots, targets = scale @ cuts.roots[heavy], scale @ cuts.targets[heavy]
-        y, multipliers = self._programme(roots, targets)
         polyhedron = self.tables.polyhedron
-        bonds = polyhedron.unequal[: polyhedron.bonds]
-        residual = roots @ y - targets
-        slope = 2 * (roots.T @ residual) + bonds.T @ multipliers
-        slack = polyhedron.unequal_side[: polyhedron.bonds]
-        moves = np.where(self.tables.pinned, 0.0, np.minimum(slope * (0.0 - y), slope * (1.0 - y)))
-        return float(residual @ residual + multipliers @ (bonds @ y - slack) + moves.sum())
-
-    def _programme(self, roots: Any, targets: Floats) -> tuple[Floats, Floats]:
-        """The table that minimises |roots y - targets|^2, and the multipliers of the difference constraints."""
-        from scipy import sparse
-
-        polyhedron = self.tables.polyhedron
-        hessian = sparse.triu(2 * (roots.T @ roots) + 1e-13 * sparse.identity(self.tables.cells), format="csc")
         solution = solve_cones(
-            hessian,
+            sparse.triu(2 * (roots.T @ roots) + 1e-13 * sparse.identity(self.tables.cells), format="csc"),
             -2 * (roots.T @ targets),
             polyhedron.matrix,
             polyhedron.side,
@@ -142,9 +122,15 @@ class ContinuousNature(IndependentNature):
             tolerance=1e-11,
         )
         y, multipliers = solution.x, polyhedron.multipliers(solution.z, np.arange(polyhedron.bonds))[0]
-        if not solution.accepted:
+        if not solution.accepted:  # any table and any multipliers give a bound
             y, multipliers = polyhedron.flat(self.first_table()), np.zeros(polyhedron.bonds)
-        return np.where(self.tables.pinned, polyhedron.flat(self.tables.pins), np.clip(y, 0.0, 1.0)), multipliers
+        y = np.where(self.tables.pinned, polyhedron.flat(self.tables.pins), np.clip(y, 0.0, 1.0))
+        bonds = polyhedron.unequal[: polyhedron.bonds]
+        residual = roots @ y - targets
+        slope = 2 * (roots.T @ residual) + bonds.T @ multipliers
+        slack = polyhedron.unequal_side[: polyhedron.bonds]
+        moves = np.where(self.tables.pinned, 0.0, np.minimum(slope * (0.0 - y), slope * (1.0 - y)))
+        return float(residual @ residual + multipliers @ (bonds @ y - slack) + moves.sum())
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:
         """Plausible forecasts, which can cost something between the knots: only as far from the borders as they hardly do."""

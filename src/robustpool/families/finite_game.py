@@ -45,7 +45,6 @@ class FiniteGame:
     """Payoff = scale * loss - offset for each structure; tables of forecasts have shape (cells, states)."""
 
     family: FiniteFamily
-    paradigm: str
     tables: FeasibleTables
     cell: NDArray[np.int32]  # (points,): the cell of a support point's profile
     mass: Floats  # (points, states): Pr_theta[s, omega], states exchanged where the profile is flipped
@@ -58,7 +57,6 @@ class FiniteGame:
         start = self.family.start
         count = int(np.clip(start[-1] // CHUNK_POINTS, 1, MOST_CHUNKS))
         edges = np.searchsorted(start, np.linspace(0, start[-1], count + 1))
-        edges[0], edges[-1] = 0, len(self.family)
         return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     def payoffs(self, table: Floats) -> Floats:
@@ -107,7 +105,7 @@ def finite_game(family: FiniteFamily, loss: Loss, paradigm: str, restrictions: S
     pins[layout.balanced] = 0.5
     pinned = np.asarray(pins.any(axis=1))
     default = np.where(pinned[:, None], pins, posterior(masses_by_cell(cell, mass, layout.cells)))
-    return FiniteGame(family, paradigm, FeasibleTables(loss, layout, pinned, pins, default), cell, mass, scale, offset)
+    return FiniteGame(family, FeasibleTables(loss, layout, pinned, pins, default), cell, mass, scale, offset)
 
 
 def _pins(

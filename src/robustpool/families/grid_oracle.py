@@ -17,8 +17,10 @@ from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..losses.loss import Loss
-    from ..typing import Floats, Integers
+    from ..typing import Floats
 
 TINY = 1e-9
 PARTS = 16
@@ -31,31 +33,30 @@ Grid = tuple["Floats", "Floats", int]
 
 
 class WorstStructures(NamedTuple):
-    """The worst structure for each prior: ``values[t]`` at ``priors[t]``, reports x[found[t]] = low, high, low, high."""
+    """Bad structures: the payoff of each, and its label, the prior and then low and high of each agent."""
 
-    x: Floats
-    priors: Floats
-    values: Floats
-    found: Integers
+    values: Floats  # (structures,)
+    labels: Floats  # (structures, 1 + 2 agents)
 
     @property
     def value(self) -> float:
-        """The largest regret."""
+        """The largest payoff."""
         return float(self.values.max())
 
-    def labels(self, most: int) -> Floats:
-        """The worst structures, at most so many: prior, low, high, low, high."""
-        best = np.argsort(-self.values, kind="stable")[:most]
-        return np.column_stack((self.priors[best], self.x[self.found[best]]))
-
-    def joined(self, other: WorstStructures) -> WorstStructures:
-        """Both, on the same reports."""
-        return _joined(self.x, [self[1:], other[1:]])
+    def worst(self, most: int) -> Floats:
+        """The labels of the worst structures, at most so many, the worst first."""
+        return self.labels[np.argsort(-self.values, kind="stable")[:most]]
 
     def structure(self) -> BinaryStructure:
         """The worst structure."""
-        priors, reports = parameters(self.labels(1))
-        return BinaryStructure(float(priors[0]), reports[0])
+        label = self.labels[self.values.argmax()]
+        return BinaryStructure(float(label[0]), label[1:].reshape(-1, 2))
+
+
+def joined(parts: Iterable[WorstStructures]) -> WorstStructures:
+    """The structures of all parts, in order."""
+    none = WorstStructures(np.zeros(0), np.zeros((0, 5)))
+    return WorstStructures(*map(np.concatenate, zip(none, *parts, strict=True)))
 
 
 def parameters(labels: Floats) -> tuple[Floats, Floats]:
@@ -88,39 +89,31 @@ def worst_by_prior(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstSt
     order = np.argsort(np.abs(priors - 0.5), kind="stable")  # the costly ones first, dealt out evenly
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
     parts = [order[k::count] for k in range(count)]
-    values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
-    answers = mapped(_by_prior, [priors[part] for part in parts], oracle_grid(x, f, **game), compiled=True)
-    for part, (part_values, part_found) in zip(parts, answers, strict=True):
-        values[part], found[part] = part_values, part_found
-    return WorstStructures(x, priors, values, found)
+    dealt = joined(mapped(_by_prior, [priors[part] for part in parts], oracle_grid(x, f, **game), compiled=True))
+    back = np.argsort(np.concatenate(parts))  # to the order of the priors
+    return WorstStructures(dealt.values[back], dealt.labels[back])
 
 
 def worst_by_pair(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
-    none = (np.zeros(0), np.zeros(0), np.zeros((0, 4), dtype=np.int64))
-    parts = [none, *mapped(_by_pair, priors.tolist(), oracle_grid(x, f, **game), compiled=True)]
-    return _joined(x, parts)
+    return joined(mapped(_by_pair, priors.tolist(), oracle_grid(x, f, **game), compiled=True))
 
 
-def _joined(x: Floats, parts: list[Any]) -> WorstStructures:
-    return WorstStructures(x, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def _by_prior(grid: Grid, priors: Floats) -> tuple[Floats, Integers]:
+def _by_prior(grid: Grid, priors: Floats) -> WorstStructures:
     from .envelopes import worst_by_prior
 
     values, found = np.empty(len(priors)), np.zeros((len(priors), 4), dtype=np.int64)
     worst_by_prior(priors, *grid, values, found)
-    return values, found
+    return WorstStructures(values, np.column_stack((priors, grid[0][found])))
 
 
-def _by_pair(grid: Grid, prior: float) -> tuple[Floats, Floats, Integers]:
+def _by_pair(grid: Grid, prior: float) -> WorstStructures:
     from .envelopes import worst_by_pair
 
     size = len(grid[0]) ** 2
     values, found = np.empty(size), np.zeros((size, 4), dtype=np.int64)
     count = worst_by_pair(prior, *grid, values, found)
-    return np.full(count, prior), values[:count], found[:count]
+    return WorstStructures(values[:count], np.column_stack((np.full(count, prior), grid[0][found[:count]])))
 
 
 def worst_any_prior(
@@ -149,4 +142,4 @@ def worst_any_prior(
         values = worst_by_prior(x, f, np.concatenate((one, other)), **game).values
         better = values[: len(peaks)] >= values[len(peaks) :]
         low, high = np.where(better, low, one), np.where(better, other, high)
-    return coarse.joined(worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), **game))
+    return joined((coarse, worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), **game)))

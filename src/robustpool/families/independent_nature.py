@@ -21,12 +21,12 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
 from ..aggregators.rules import get_rule
 from ..game.feasible import posterior_tables
+from ..game.master_programme import Aim, MasterProgramme
 from ..structures.binary_structure import independent_masses, omniscient_posterior
-from .canonical import canonical_table
 from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
-from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_pair, worst_by_prior
-from .nature import Answer, Mixture, Nature
+from .grid_oracle import WorstStructures, joined, parameters, worst_any_prior, worst_by_pair, worst_by_prior
+from .nature import Answer, Mixture, Nature, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +45,12 @@ FEW_PRIORS = 100
 
 FEW_REPORTS = 32
 """From this many on, the grid of half as many reports is solved first."""
+
+CANONICAL_ROUNDS, CANONICAL_CUTS = 100, 150
+"""Of the search for a canonical table: its rounds at most, and the new cuts of each."""
+
+TIE = 1e-3
+"""The weight of the distance to the geometric mean of odds beside the roughness, so that one table is best."""
 
 PARTS = 2.0**40  # of 1, in which forecasts on a grid are counted
 
@@ -92,8 +98,8 @@ class IndependentNature(Nature):
             response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
             if high - low >= NARROW:
                 return response
-            best = np.argsort(-response.values, kind="stable")[:8]  # a narrow range: more cuts for each of the best
-            return response.joined(worst_by_pair(x, f, np.unique(response.priors[best]), **game))
+            best = np.unique(response.worst(8)[:, 0])  # a narrow range: more cuts for each of the best
+            return joined((response, worst_by_pair(x, f, best, **game)))
         priors = family.prior_grid
         inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
         return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **game)
@@ -105,7 +111,7 @@ class IndependentNature(Nature):
         losses = [self._at_corner(table, corner) for corner in corners]
         certain = np.repeat(np.array(corners, dtype=float)[:, None], 5, axis=1)
         value = float(np.concatenate((response.values, losses)).max())
-        return Answer(value, np.concatenate((response.labels(MOST_CUTS), certain)))
+        return Answer(value, np.concatenate((response.worst(MOST_CUTS), certain)))
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
@@ -127,8 +133,26 @@ class IndependentNature(Nature):
             get_rule(choice)
 
     def canonical(self, labels: Floats, upper: float, slack: float, choice: str) -> Floats | None:
-        """See Nature."""
-        return canonical_table(self, labels, upper, slack, choice)
+        """See Nature.
+
+        Optimal tables are far from unique, and most are ugly between the knots. The second objective is strictly convex,
+        so that one table is best, whatever cuts led there: minimise it subject to payoff <= level for all structures, by
+        the same cutting planes, until nature's exact answer is at most the level. The cuts are held to nine tenths of the
+        slack, so that the rest ends the iteration. None if the cone solver fails or the rounds run out before that.
+        """
+        quadratic, linear = _roughness(self) if choice == "smooth" else _distance(self, choice, 1.0)
+        size = float(abs(quadratic).max())
+        aim = Aim(quadratic / size, linear / size, upper + 0.9 * slack)
+        master = MasterProgramme(self.tables)
+        for _ in range(CANONICAL_ROUNDS):
+            proposal = master(self.cuts(labels), self.tables.default, 0.0, aim)
+            if proposal.stumbled:
+                return None
+            value, answers = self.answer(proposal.table)
+            if value <= upper + slack:
+                return proposal.table
+            labels = np.concatenate((labels, unseen(labels, answers)[:CANONICAL_CUTS]))
+        return None
 
     def aggregator(self, table: Floats) -> GridAggregator:
         """See Nature."""
@@ -163,6 +187,31 @@ class IndependentNature(Nature):
         """The loss of a table where everybody reports 0, or 1, and is right."""
         forecast = self.forecasts(table)[-corner, -corner]
         return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, corner])
+
+
+def _roughness(nature: IndependentNature) -> tuple[Any, Floats]:
+    """The sum of squared second differences along both axes of the grid, plus a little of the distance to a rule."""
+    from scipy import sparse
+
+    layout, size = nature.tables.layout, len(nature.family.report_grid)
+    sign = np.where(layout.flipped, -1.0, 1.0)
+    profiles = len(layout.cell)
+    spread = sparse.csr_matrix((sign, (np.arange(profiles), layout.cell)), shape=(profiles, nature.tables.cells))
+    unit = sparse.identity(size)
+    second = sparse.csr_matrix(np.diff(np.eye(size), n=2, axis=0))
+    rough = sparse.vstack((sparse.kron(second, unit), sparse.kron(unit, second)))
+    onto = (rough @ spread) * size**1.5
+    fixed = (rough @ layout.flipped.astype(float)) * size**1.5
+    near, pull = _distance(nature, "geometric-odds", TIE)
+    return sparse.csc_matrix(2 * (onto.T @ onto) + near), 2 * (onto.T @ fixed) + pull
+
+
+def _distance(nature: IndependentNature, rule: str, weight: float) -> tuple[Any, Floats]:
+    """weight |y - rule|^2, each cell counted once."""
+    from scipy import sparse
+
+    target = nature.tables.layout.table_of(get_rule(rule))[:, 1]
+    return 2 * weight * sparse.identity(len(target), format="csc"), -2 * weight * target
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,15 +290,10 @@ def plausible(table: Floats, layout: TableLayout, prior_range: tuple[float, floa
     Those with a report nearer than ``margin`` to 0 or 1 are left alone: there the posterior is steep, and between the
     knots of a table what is right at a knot can be wrong.
     """
-    upright = np.flatnonzero(~layout.flipped)
-    cells, first = np.unique(layout.cell[upright], return_index=True)
-    x = layout.reports[upright[first], :, 0]
-    low, high = prior_range
+    x, (low, high) = layout.first_profiles, prior_range
     least = omniscient_posterior(high, x) if 0 < high < 1 else np.zeros(len(x))
     most = omniscient_posterior(low, x) if 0 < low < 1 else np.ones(len(x))
-    within = table.copy()
     inside = ((x >= margin) & (x <= 1 - margin)).all(axis=1)
-    clipped = np.clip(table[cells, 1], np.minimum(least, most), np.maximum(least, most))
-    within[cells[inside], 1] = clipped[inside]
-    within[:, 0] = 1.0 - within[:, 1]
-    return within
+    clipped = np.clip(table[:, 1], np.minimum(least, most), np.maximum(least, most))
+    second = np.where(inside, clipped, table[:, 1])
+    return np.stack((1.0 - second, second), axis=1)

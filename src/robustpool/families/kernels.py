@@ -12,17 +12,6 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def expected_loss(t, start, cell, mass, losses):  # type: ignore[no-untyped-def]
-    """The sum over the points of a structure and the states of Pr[s, omega] * losses[x(s), omega]."""
-    total = 0.0
-    for point in range(start[t], start[t + 1]):
-        for state in range(mass.shape[1]):
-            if mass[point, state] > 0.0:  # an infinite loss of an impossible state costs nothing
-                total += mass[point, state] * losses[cell[point], state]
-    return total
-
-
-@njit(nogil=True, cache=True)
 def add_mass(t, start, cell, mass, factor, out):  # type: ignore[no-untyped-def]
     """out[x, omega] += factor * Pr[s, omega] for the points of a structure at x."""
     if factor > 0.0:
@@ -33,9 +22,14 @@ def add_mass(t, start, cell, mass, factor, out):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def expected_losses(first, last, start, cell, mass, losses, out):  # type: ignore[no-untyped-def]
-    """out[t - first] = the expected loss of structure t."""
+    """out[t - first] = the sum over the points of structure t and the states of Pr[s, omega] * losses[x(s), omega]."""
     for t in range(first, last):
-        out[t - first] = expected_loss(t, start, cell, mass, losses)
+        total = 0.0
+        for point in range(start[t], start[t + 1]):
+            for state in range(mass.shape[1]):
+                if mass[point, state] > 0.0:  # an infinite loss of an impossible state costs nothing
+                    total += mass[point, state] * losses[cell[point], state]
+        out[t - first] = total
 
 
 @njit(nogil=True, cache=True)

@@ -18,18 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import html
+from .. import checks, html
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
-from ..errors import UnsupportedError
+from ..errors import InputError, UnsupportedError
+from ..execution import mapped
 from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
 from ..wording import outward
 from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
-from .grid_oracle import WorstStructures, parameters, worst_any_prior, worst_by_prior
+from .grid_oracle import PARTS, Grid, WorstStructures, joined, oracle_grid, parameters, worst_any_prior, worst_by_prior
 from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..losses.loss import Loss
     from ..typing import Floats
 
@@ -117,6 +120,44 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
     return worst_by_prior(x, f, inner, loss=loss)
 
 
+def weakness(
+    aggregator: AnyAggregator, reports: ArrayLike, priors: ArrayLike, *, loss: str | Loss = "square"
+) -> Floats:
+    """R(x_1, x_2), the worst regret over structures that can produce these reports; shape (len(reports), len(reports)).
+
+    R(x_1, x_2) = max over theta with Pr_theta[x_1, x_2] > 0 of R(f, theta) [Guo2024, Section 7.1]. Here theta runs through
+    all structures of two conditionally independent agents with two signals each and these reports and priors: the exact
+    maximum over these, so a lower bound on the one over all structures. (0, 1) and (1, 0) never come, and get 0.
+
+    The reports increase from 0 or more to 1 or less; the priors lie strictly between 0 and 1. The loss is square or log,
+    or another one with a kernel.
+
+    >>> x = np.linspace(0, 1, 5)
+    >>> weakness("mean", x, np.arange(1, 8) / 8).round(4)[0]   # weak where one agent is certain
+    array([0.0469, 0.0547, 0.0625, 0.0547, 0.    ])
+    """
+    checks.extra("the weakness of an aggregator", "solve")
+    x, mu = checks.unit_array("reports", reports), checks.unit_array("priors", priors)
+    if x.ndim != 1 or len(x) < 2 or not (np.diff(x) > 0).all():
+        raise InputError("reports must be a list of two or more numbers that rise.")
+    if mu.ndim != 1 or len(mu) == 0 or not ((mu > 0) & (mu < 1)).all():
+        raise InputError("priors must be a list of one or more numbers strictly between 0 and 1.")
+    grid = oracle_grid(x, tabulated(aggregator, x), loss=loss)
+    parts = [mu[k::PARTS] for k in range(PARTS)]
+    worst = np.max(list(mapped(_worst_by_reports, parts, grid, compiled=True)), axis=0)
+    impossible = np.outer(x == 0, x == 1)
+    return np.where(impossible | impossible.T, 0.0, worst)
+
+
+def _worst_by_reports(grid: Grid, priors: Floats) -> Floats:
+    from .envelopes import worst_by_reports
+
+    worst = np.zeros_like(grid[1])
+    for prior in priors:
+        worst_by_reports(prior, *grid, worst)
+    return worst
+
+
 @dataclass(frozen=True)
 class Search:
     """A search for the worst structure of an aggregator, with priors in a range; structures are points (see ``encode``)."""
@@ -127,33 +168,34 @@ class Search:
 
     def best_of(self, points: Floats) -> WorstCase:
         """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
-        return max(self.zoom_in(points), key=lambda worst: worst.regret)
+        worst = self.zoom_in(points)
+        return WorstCase(worst.value, worst.structure())
 
-    def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> list[WorstCase]:
+    def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> WorstStructures:
         """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
         values = continuous_regrets(self.aggregator, points, self.loss)
         order = np.argsort(-values, kind="stable")
-        priors, reports = decode(points[order])
-        worst = WorstCase(float(values[order[0]]), BinaryStructure(float(priors[0]), reports[0]))
-        if not len(_knots(self.aggregator)) or reports.shape[1] != 2 or self.loss.kernel is None:
-            return [worst]  # the exact maxima are those of two agents
-        apart: list[int] = []
-        for k in range(len(order)):
-            if len(apart) < zooms and all(abs(priors[k] - priors[other]) > 1e-3 for other in apart):
-                apart.append(k)
-        return [worst, *(self._zoom(float(priors[k]), reports[k]) for k in apart)]
+        labels = labelled(points[order])
+        worst = WorstStructures(values[order[:1]], labels[:1])
+        if not len(_knots(self.aggregator)) or labels.shape[1] != 5 or self.loss.kernel is None:
+            return worst  # the exact maxima are those of two agents
+        apart: list[Floats] = []
+        for label in labels:
+            if len(apart) < zooms and all(abs(label[0] - other[0]) > 1e-3 for other in apart):
+                apart.append(label)
+        return joined((worst, *map(self._zoom, apart)))
 
-    def _zoom(self, prior: float, reports: Floats) -> WorstCase:
+    def _zoom(self, label: Floats) -> WorstStructures:
         """Exact maxima over the knots, reports around the best ones and priors around the best one, ever closer."""
-        best, width = WorstCase(-np.inf, BinaryStructure(prior, reports)), 0.005
+        best, width = WorstStructures(np.array([-np.inf]), label[None]), 0.005
         while width > 1e-10:
-            near = reports.ravel()[:, None] + width * np.linspace(-1, 1, 9)
+            prior, *reports = best.labels[0]
+            near = np.add.outer(reports, width * np.linspace(-1, 1, 9))
             x = np.unique(np.concatenate((_knots(self.aggregator), np.clip(near.ravel(), 0, 1))))
             priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), *_inside(self.prior_range)))
             response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
-            if response.value > best.regret:
-                structure = response.structure()
-                best, prior, reports = WorstCase(response.value, structure), structure.prior, structure.reports
+            if response.value > best.value:
+                best = WorstStructures(response.values.max(keepdims=True), response.worst(1))
             width *= 0.4
         return best
 
@@ -204,7 +246,7 @@ def _knots(aggregator: AnyAggregator) -> Floats:
 
 def starts_from(response: WorstStructures, count: int, every: int) -> Floats:
     """Points to start from: the best structures, and some of the others."""
-    labels = response.labels(len(response.values))
+    labels = response.worst(len(response.values))
     return encode(*parameters(np.concatenate((labels[: count // 2], labels[count // 2 :: every]))[:count]))
 
 
@@ -247,6 +289,12 @@ def decode(points: Floats) -> tuple[Floats, Floats]:
     low = np.minimum(prior[:, None] * u, prior[:, None])
     high = np.maximum(1.0 - (1.0 - prior[:, None]) * v, prior[:, None])
     return prior, np.stack((low, high), axis=2)
+
+
+def labelled(points: Floats) -> Floats:
+    """Points as the labels of structures: prior, then low and high of each agent, shape (m, 1 + 2n)."""
+    prior, reports = decode(points)
+    return np.column_stack((prior, reports.reshape(len(prior), -1)))
 
 
 def _logit(prior: Any) -> Any:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks, html
-from ..aggregators import pools
-from ..aggregators.rows import Rows, contradictory
+from ..aggregators.rules import get_rule
 from ..errors import InputError
 from ..numerics import safe_divide
 from .information_structure import InformationStructure
@@ -207,10 +206,7 @@ def omniscient_posterior(prior: float, reports: ArrayLike) -> Floats:
     mu, x = checks.open_unit("prior", prior), checks.unit_array("reports", reports)
     if x.ndim != 2 or x.shape[1] == 0:
         raise InputError(f"reports must have the shape (profiles, agents); the shape is {x.shape}.")
-    at_odds = contradictory(x)
-    with np.errstate(divide="ignore"):  # log 0 = -inf is the limit that is meant
-        decided = pools.bordley(Rows(np.where(at_odds[:, None], 0.5, x)), mu)
-    return np.where(at_odds, 0.5, decided)
+    return get_rule(f"bordley:prior={mu!r}")(x)
 
 
 def independent_masses(priors: Floats, reports: Floats) -> Floats:

@@ -88,17 +88,13 @@ class InformationStructure:
 
     def _signals_html(self) -> html.Html:
         """The signals of the agents one by one: chance and posterior."""
-        rows: list[list[str]] = []
-        for agent in range(self.agents):
-            thought = self.posterior(agent)
-            chances = self.joint.sum(axis=tuple(axis for axis in range(self.joint.ndim) if axis != agent + 1))
-            for signal in range(min(self.joint.shape[agent + 1], SHOWN - len(rows))):
-                posterior = shown_distribution(thought[signal]) if chances[signal] > 0 else "never comes"
-                rows.append([f"{agent + 1}", f"{signal}", f"{chances[signal]:.6g}", posterior])
-            if len(rows) >= SHOWN:
-                break
-        header = ["agent", "signal", "chance", "posterior"]
-        return html.table(header, rows, sum(self.joint.shape[1:]) - len(rows), "signals")
+        signals = [(agent, signal) for agent, count in enumerate(self.joint.shape[1:]) for signal in range(count)]
+        rows = []
+        for agent, signal in signals[:SHOWN]:
+            chance = self.joint.take(signal, axis=agent + 1).sum()
+            posterior = shown_distribution(self.posterior(agent)[signal]) if chance > 0 else "never comes"
+            rows.append([f"{agent + 1}", f"{signal}", f"{chance:.6g}", posterior])
+        return html.table(["agent", "signal", "chance", "posterior"], rows, len(signals) - SHOWN, "signals")
 
     def _profiles_html(self) -> html.Html:
         """The signal profiles that can come: probability and omniscient posterior."""

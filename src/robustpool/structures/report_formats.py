@@ -54,22 +54,20 @@ def _shown(probabilities: Floats) -> Floats:
     return probabilities[..., 1:] if probabilities.shape[-1] == 2 else probabilities
 
 
-@dataclass(frozen=True)
 class Posterior(ReportFormat):
     """Pr[omega | s_i]: the probability of the second state, or the vector over more states."""
 
-    name: str = "posterior"
+    name = "posterior"
 
     def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
         return _shown(posteriors(joints, agent))
 
 
-@dataclass(frozen=True)
 class Decision(ReportFormat):
     """The likelier state only: 0 or 1, or the unit vector for more than two states; a tie goes to the earlier state."""
 
-    name: str = "decision"
+    name = "decision"
 
     def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:  # noqa: ARG002
         """See ReportFormat."""
@@ -79,14 +77,13 @@ class Decision(ReportFormat):
         return _shown(np.eye(posterior.shape[2])[likeliest])
 
 
-@dataclass(frozen=True)
 class HigherOrder(ReportFormat):
     """Her posterior, then her expectation E[x_j | s_i] of each other agent's posterior, in the agents' order.
 
     Only her own posterior is ordered; what a higher expectation of the others means is left open.
     """
 
-    name: str = "higher-order"
+    name = "higher-order"
 
     def reports(self, joints: Floats, agent: int, numbers: Integers, names: Names) -> Floats:  # noqa: ARG002
         """See ReportFormat."""

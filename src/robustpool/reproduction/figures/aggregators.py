@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...families.weakness import weakness
-from ...families.worst_case import tabulated
+from ...families.worst_case import tabulated, weakness
 from ...plots import draw_aggregator, draw_difference, draw_weakness
 from ...plots.style import draw_panels
 from ..table_1 import RULES
