@@ -11,10 +11,9 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import robustpool as rp
-from forecasters import of, said
+from forecasters import of, said, slope_alone
 from refusals import input_error
 from robustpool.evaluation import option_scores
-from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.options import one_against_rest
 from robustpool.evaluation.recalibration import recalibrate
 from robustpool.evaluation.records import Comparison, Verdict

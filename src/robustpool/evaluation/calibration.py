@@ -124,33 +124,11 @@ def calibration(
     if number < CLUSTERS_TO_FIT or not overlap(x, outcomes):
         return None
     beta = fit_logistic(x, outcomes, weights)
-    intercept, slope = _intervals(beta, np.stack([np.ones_like(x), x]), outcomes, weights, clusters)
-    return Calibration(slope, intercept)
-
-
-def slope_alone(x: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
-    """The slope k of logit Pr[y = 1] = k x, without an intercept: by how much log-odds x should be stretched as they are.
-
-    The interval is that of `calibration`. None where no finite k fits best (x is never wrong about the side of 1/2, or never
-    right), or with fewer than three clusters.
-
-    Three times out of four on the right side, which means log-odds of log 3 instead of 2:
-
-    >>> x, y = np.tile([2.0] * 4 + [-2.0] * 4, 10), np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0], 10)
-    >>> round(slope_alone(x, y, np.ones(80), np.arange(80)).value, 4), round(float(np.log(3)) / 2, 4)
-    (0.5493, 0.5493)
-    """
-    towards = x * (2 * outcomes - 1)  # above 0: on the right side
-    if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not towards.min() < 0 < towards.max():
-        return None
-    beta = fit_logistic(x, outcomes, weights, pull=(np.inf, 0.0))
-    return _intervals(beta[1:], x[None], outcomes, weights, clusters)[0]
-
-
-def _intervals(beta: Floats, design: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> list[Interval]:
-    """The parameters of a logistic regression with their intervals; the design has the shape (k, m)."""
+    design = np.stack([np.ones_like(x), x])
     p = sigma(beta @ design)
-    return intervals(beta, design * (weights * (outcomes - p)), _information(design, weights * p * (1 - p)), clusters)
+    gradients, information = design * (weights * (outcomes - p)), _information(design, weights * p * (1 - p))
+    intercept, slope = intervals(beta, gradients, information, clusters)
+    return Calibration(slope, intercept)
 
 
 def intervals(beta: Floats, gradients: Floats, information: Floats, clusters: Integers) -> list[Interval]:

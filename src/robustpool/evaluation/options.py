@@ -75,13 +75,17 @@ def _logs(distributions: Floats, sizes: Integers) -> Floats:
 
 
 def mean_logs(panel: Panel) -> Floats:
-    """The mean log probabilities of the answers of each profile, clipped, by their weights; -inf beyond the options."""
-    logs = np.full((len(panel.question), panel.table.probability.shape[1]), -np.inf)
+    """The mean log probabilities of the answers of each profile, clipped, by their weights; -inf beyond the options.
+
+    Two outcomes are the options no and yes.
+    """
+    logs = np.full((len(panel.question), panel.table.option_counts.max()), -np.inf)
     for places, reports, weights in panel.profiles():
-        each = np.log(clipped(reports, CLIP)[0])
+        distributions = reports if reports.ndim == 3 else np.stack([1 - reports, reports], axis=2)
+        each = np.log(clipped(distributions, CLIP)[0])
         by_agent = np.ones(reports.shape[:2]) if weights is None else weights / weights.max(axis=1, keepdims=True)
         mean = (each * by_agent[:, :, None]).sum(axis=1) / by_agent.sum(axis=1)[:, None]
-        logs[places, : reports.shape[2]] = mean
+        logs[places, : each.shape[2]] = mean
     return logs
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import checks
-from ..aggregators.rows import Rows, contradictory
+from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable, Group
-from .calibration import clipped_logit
 from .pairs import sample_pairs
 
 if TYPE_CHECKING:
@@ -111,15 +110,6 @@ def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -
         own = answers[:, : reports.shape[2]] if reports.ndim == 3 else answers
         own[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
     return answers
-
-
-def mean_log_odds(panel: Panel) -> Floats:
-    """The mean log-odds of the answers of each profile, brought into [0.01, 0.99] first, by their weights: (profiles,)."""
-    averages = np.empty(len(panel.question))
-    for places, reports, weights in panel.profiles():
-        rows = Rows(reports, weights, complete=True)
-        averages[places] = rows.mean(clipped_logit(reports))
-    return averages
 
 
 def contradictions(panel: Panel) -> int:
