@@ -55,15 +55,12 @@ class Panel:
             return
         for first in range(0, len(self.pair_rows), ANSWERS_AT_ONCE):
             rows = self.pair_rows[first : first + ANSWERS_AT_ONCE]
-            weights = None if table.weight is None else table.weight[rows]
-            if table.options is None:
-                yield Group(first + np.arange(len(rows)), table.probability[rows], weights)
-                continue
             sizes = table.option_counts[self.question[first : first + ANSWERS_AT_ONCE]]
             for k in np.unique(sizes).tolist():
                 these = np.flatnonzero(sizes == k)
-                reports = table.probability[rows[these], :k]
-                yield Group(first + these, reports, None if weights is None else weights[these])
+                reports = table.probability[rows[these]]
+                weights = None if table.weight is None else table.weight[rows[these]]
+                yield Group(first + these, reports if table.options is None else reports[:, :, :k], weights)
 
 
 def resolved(table: ForecastTable, least: int) -> ForecastTable:

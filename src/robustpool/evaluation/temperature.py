@@ -43,13 +43,11 @@ def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Intege
     def moments(b: float) -> tuple[float, Floats, Floats]:
         """The log likelihood, and for each row the mean and the variance of z under the distribution with power b."""
         scaled = np.where(own, b * z, -np.inf)
-        top = scaled.max(axis=1)
-        e = np.exp(scaled - top[:, None])
-        total = e.sum(axis=1)
-        p = e / total[:, None]
+        log_total = np.logaddexp.reduce(scaled, axis=1)
+        p = np.exp(scaled - log_total[:, None])
         mean = (p * z).sum(axis=1)
         variance = (p * (z - mean[:, None]) ** 2).sum(axis=1)
-        return float(weights @ (b * happened - top - np.log(total))), mean, variance
+        return float(weights @ (b * happened - log_total)), mean, variance
 
     def objective(b: Floats) -> tuple[float, Floats, Floats]:
         value, mean, variance = moments(float(b[0]))
