@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import option_scores, scores
+from .calibration import best_power
 from .dependence import dependence
 from .isotonic import curve, fit_isotonic
 from .options import as_binary_table, confidence, mean_logs, one_against_rest
-from .pairs import sample_pairs
+from .panel import sample_pairs
 from .records import Individuals
-from .temperature import best_power
 
 if TYPE_CHECKING:
     from ..tables.records import ForecastTable
@@ -26,8 +26,7 @@ def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
     """Score, calibration and dependence of the answers as they came; clipped only where logarithms are taken."""
     table, clusters = panel.table, panel.clusters
     p, y, once = table.probability, table.outcome[table.question], np.ones(table.rows)
-    sizes = table.option_counts[table.question]
-    slope, intercept = confidence(p, y, once, clusters[table.question], sizes)
+    slope, intercept = confidence(p, y, once, clusters[table.question])
     stretch = best_power(mean_logs(panel), panel.outcome, panel.weight, clusters[panel.question])
     if table.options is None:
         losses, certain = scores.brier(p, y), (p == 0) | (p == 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable, Group
-from .pairs import sample_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,19 +65,18 @@ class Panel:
 def resolved(table: ForecastTable, least: int) -> ForecastTable:
     """The questions that have an outcome and at least so many answers."""
     kept = np.isfinite(table.outcome) & (table.answers >= least)
-    rows = kept[table.question]
-    number = np.cumsum(kept) - 1
-    return ForecastTable(
-        questions=[name for name, keep in zip(table.questions, kept.tolist(), strict=True) if keep],
-        forecasters=table.forecasters,
-        question=number[table.question[rows]],
+    rows, places = kept[table.question], np.flatnonzero(kept).tolist()
+    return replace(
+        table,
+        questions=[table.questions[q] for q in places],
+        question=(np.cumsum(kept) - 1)[table.question[rows]],
         forecaster=table.forecaster[rows],
         probability=table.probability[rows],
         outcome=table.outcome[kept],
         weight=None if table.weight is None else table.weight[rows],
+        timestamp=None,
         cluster=None if table.cluster is None else table.cluster[kept],
-        rejected=table.rejected,
-        options=None if table.options is None else [table.options[q] for q in np.flatnonzero(kept).tolist()],
+        options=None if table.options is None else [table.options[q] for q in places],
     )
 
 
@@ -94,6 +92,38 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
     question, first, second = sample_pairs(table.answers, pairs, seed)
     start = table.offsets[question]
     return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
+
+
+def numbered_pair(number: Integers) -> tuple[Integers, Integers]:
+    """The pairs i < j in the order (0,1), (0,2), (1,2), (0,3), ...: number = j (j - 1)/2 + i.
+
+    >>> [(int(i), int(j)) for i, j in zip(*numbered_pair(np.arange(4)))]
+    [(0, 1), (0, 2), (1, 2), (0, 3)]
+    """
+    j = ((1 + np.sqrt(8.0 * number + 1)) / 2).astype(np.int64)
+    j -= j * (j - 1) // 2 > number  # a root that was rounded up
+    return number - j * (j - 1) // 2, j
+
+
+def sample_pairs(answers: Integers, most: int, seed: int) -> tuple[Integers, Integers, Integers]:
+    """Up to ``most`` different pairs of answers of each question, all of them if there are no more.
+
+    ``answers`` says how many each question has. Returned are the question of each pair, in order, and the places of the two
+    answers within the question.
+
+    >>> question, first, second = sample_pairs(np.array([3, 1, 2]), most=10, seed=0)
+    >>> question, first, second
+    (array([0, 0, 0, 2]), array([0, 0, 1, 0]), array([1, 2, 2, 1]))
+    """
+    rng = np.random.default_rng(seed)
+    available = answers * (answers - 1) // 2
+    taken = np.minimum(available, most)
+    question = np.repeat(np.arange(len(answers)), taken)
+    starts = np.cumsum(taken) - taken
+    number = np.arange(len(question)) - np.repeat(starts, taken)
+    for q in np.flatnonzero(available > most).tolist():
+        number[starts[q] : starts[q] + most] = rng.choice(available[q], size=most, replace=False, shuffle=False)
+    return question, *numbered_pair(number)
 
 
 def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:

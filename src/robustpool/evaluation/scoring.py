@@ -55,8 +55,7 @@ def measure(name: str, recalibration: str, forecasts: Floats, panel: Panel) -> M
     areas = [area for fit in fits if (area := scores.auc(fit.at)) is not None]
     # The log scores of the options one against the rest do not sum to that of the distribution.
     log_is_split = options is None and np.isfinite(log).all()
-    sizes = panel.table.option_counts[panel.question]
-    slope, intercept = confidence(forecasts, outcome, weight, panel.clusters[panel.question], sizes)
+    slope, intercept = confidence(forecasts, outcome, weight, panel.clusters[panel.question])
     score = partial(
         RuleScore,
         name=name,

@@ -101,15 +101,10 @@ def explain(
         prior_range=known,
         span=_span(x, prior_range),
     )
-    values = {
-        "finite": False,
-        "on_record": on_record,
-        "clip": clipped,
-        "clipping_is_off": clip == 0,
-        "unclipped": low == 0,
-        "search": sentences.where_to_search(name, x.size, aggregator, clipped),
-    }
-    return replace(facts, **sentences.in_words(facts, design, **values))
+    search = sentences.where_to_search(name, x.size, aggregator, clipped)
+    clipping: dict[str, object] = {"clip": clipped, "clipping_is_off": clip == 0, "unclipped": low == 0}
+    words = sentences.in_words(facts, design, finite=False, on_record=on_record, search=search, **clipping)
+    return replace(facts, **words)
 
 
 def _name(rule: AnyAggregator, aggregator: object) -> str:
@@ -165,8 +160,7 @@ def _sayings(x: Floats, chosen: str | None, clip: float | None, *, on_record: bo
     """
     sayings = []
     for name, definition in RULES.items():
-        complete = all(parameter.default is not None for parameter in definition.parameters.values())
-        if complete:
+        if all(parameter.default is not None for parameter in definition.parameters.values()):
             worst = worst_case_on_record(name) if on_record else UNKNOWN
             regret = worst.regret
             forecast = float(combine(x[None], get_rule(name), clip).forecasts[0])
