@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robustpool.evaluation import comparison as comparison_module
+from robustpool.evaluation.calibration import fit_logistic, t_quantile
 from robustpool.evaluation.scoring import measure
 from robustpool.tables.records import ForecastTable
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from robustpool.evaluation.panel import Panel
     from robustpool.evaluation.records import Comparison, RuleScore
     from robustpool.evaluation.scoring import Measured
-    from robustpool.typing import Floats
+    from robustpool.typing import Floats, Integers
 
 Answers = dict[tuple[str, str], float]
 
@@ -86,3 +87,13 @@ def as_answers(table: ForecastTable) -> Answers:
         (table.questions[q], table.forecasters[f]): p
         for q, f, p in zip(table.question, table.forecaster, table.probability.tolist(), strict=True)
     }
+
+
+def slope_alone(x: Floats, y: Floats, weights: Floats, clusters: Integers) -> tuple[float, float, float]:
+    """The slope k of logit Pr[y = 1] = k x with its interval: the sandwich of the textbooks, for one parameter."""
+    k = float(fit_logistic(x, y, weights, pull=(np.inf, 0.0))[1])
+    p, number = 1 / (1 + np.exp(-k * x)), int(clusters.max()) + 1
+    scores = np.bincount(clusters, weights * (y - p) * x)
+    error = np.sqrt(np.sum(scores**2) * number / (number - 1)) / np.sum(weights * p * (1 - p) * x**2)
+    reach = float(t_quantile(0.975, number - 1) * error)
+    return k, k - reach, k + reach

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forecasters import of, simulated, table_of
+from forecasters import of, simulated, slope_alone, table_of
 from refusals import input_error
 from robustpool.aggregators.rules import RULES
 from robustpool.errors import InputError
-from robustpool.evaluation.calibration import slope_alone
 from robustpool.evaluation.comparison import compare
 from robustpool.evaluation.diagnosis import Confidence, diagnose
 from robustpool.evaluation.records import Interval, Verdict

@@ -11,14 +11,13 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import robustpool as rp
-from forecasters import of, said
+from forecasters import of, said, slope_alone
 from refusals import input_error
 from robustpool.evaluation import option_scores
-from robustpool.evaluation.calibration import slope_alone
+from robustpool.evaluation.calibration import best_power
 from robustpool.evaluation.options import one_against_rest
 from robustpool.evaluation.recalibration import recalibrate
 from robustpool.evaluation.records import Comparison, Verdict
-from robustpool.evaluation.temperature import best_power
 from robustpool.forecasts import raised
 from robustpool.tables.records import ForecastTable
 from robustpool.views.comparison import as_data, as_lines

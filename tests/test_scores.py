@@ -17,7 +17,7 @@ from robustpool.evaluation.bootstrap import percentile_interval, resampled_sums,
 from robustpool.evaluation.calibration import calibration, fit_logistic, overlap, t_quantile
 from robustpool.evaluation.dependence import dependence
 from robustpool.evaluation.isotonic import curve, decompose, fit_isotonic
-from robustpool.evaluation.pairs import numbered_pair, sample_pairs
+from robustpool.evaluation.panel import numbered_pair, sample_pairs
 from robustpool.evaluation.scores import auc, brier, distinct, histogram, log_score, mean_score, sharpness
 from robustpool.tables.records import ForecastTable
 

@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import InputError
-from .aggregate_file import FileOptions, looks_like_file, only_file, pooled_file
+from .aggregate_file import FileOptions, looks_like_file, pooled_file
 from .command import command
 from .output import Answer
 from .pooling import explained, pooled
@@ -83,7 +83,9 @@ def aggregate(
     if any(map(looks_like_file, reports)) or (len(reports) == 1 and Path(reports[0]).is_dir()):
         if explain or prior_range is not None:
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
-        return pooled_file(only_file(reports), rule, clip, files, as_json=context.params["as_json"])
+        if len(reports) > 1:
+            raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(reports)!r}.")
+        return pooled_file(reports[0], rule, clip, files, as_json=context.params["as_json"])
     if (option := files.given()) is not None:
         raise InputError(f"{option} needs a file; {reports[0]!r} is not a file.")
     if explain:

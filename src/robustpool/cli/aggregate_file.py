@@ -71,13 +71,6 @@ def looks_like_file(text: str) -> bool:
     return not NUMERALS.issuperset(text) and (path_like or (path.exists() and not path.is_dir()))
 
 
-def only_file(arguments: list[str]) -> str:
-    """The file, if it is the only argument."""
-    if len(arguments) == 1:
-        return arguments[0]
-    raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(arguments)!r}.")
-
-
 def pooled_file(file: str, rule: str, clip: float | None, options: FileOptions, *, as_json: bool) -> Answer:
     """Combine a file, write the result or return it as lines; what was left out goes to standard error."""
     from ..files import check_writable

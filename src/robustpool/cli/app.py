@@ -49,8 +49,5 @@ _LINES: dict[Callable[..., None], str] = {
     theory.reproduce: "Recompute the paper's table and figures.",
 }
 for _command, _line in _LINES.items():
-    app.command(
-        _command.__name__.replace("_", "-"),
-        short_help=_line,
-        context_settings={"ignore_unknown_options": _command is aggregate.aggregate},  # -0.1 is a number
-    )(_command)
+    _settings = {"ignore_unknown_options": _command is aggregate.aggregate}  # -0.1 is a number
+    app.command(short_help=_line, context_settings=_settings)(_command)

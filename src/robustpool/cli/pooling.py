@@ -114,12 +114,9 @@ def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str
 
     aggregator = as_aggregator(rule)
     if clip and isinstance(aggregator, Rule) and aggregator.averages:
-        line = f"--clip has no effect on {rule}: an average of probabilities treats 0 and 1 like any other number."
+        say(f"--clip has no effect on {rule}: an average of probabilities treats 0 and 1 like any other number.")
     elif clipped and clip is None:
-        line = clipped_words(clipped, of, "--clip 0", what)
-    else:
-        return
-    say(line)
+        say(clipped_words(clipped, of, "--clip 0", what))
 
 
 @contextmanager

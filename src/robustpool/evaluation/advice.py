@@ -9,23 +9,13 @@ from ..aggregators.rules import RULES, get_rule
 from ..errors import InputError
 from ..forecasts import CLIP
 from ..wording import counted, listed, percent
-from .diagnosis import (
-    FEW_QUESTIONS,
-    Confidence,
-    Diagnosis,
-    Extremising,
-    Sample,
-    Sharing,
-    diagnose,
-    findable,
-    is_extremising,
-    reference_of,
-)
+from .diagnosis import FEW_QUESTIONS, Confidence, Extremising, Sample, Sharing, diagnose, findable, is_extremising
 from .diagnosis_words import confidence_says, individuals_say, the, theory_says, without_forecasters
 from .records import Verdict
 from .scoring import UNSEEN
 
 if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
     from .records import Comparison, RuleScore
 
 DEFAULT = next(iter(RULES))
@@ -68,7 +58,7 @@ def _without_a_rule(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, 
     """The forecasts carry no information about the outcomes, or point the wrong way."""
     wrong_way = diagnosis.confidence is Confidence.WRONG_WAY
     to_do = "check the outcome column first" if wrong_way else "forecast the base rate and ignore the forecasters"
-    reference = reference_of(comparison)
+    reference = comparison.reference_score
     base_rate = "" if comparison.options is not None else f", {percent(comparison.base_rate)},"
     return (
         f"{TO_DO}{to_do}.",
@@ -86,7 +76,7 @@ def _nothing_to_combine(comparison: Comparison) -> str:
     own = _named(comparison.reference, comparison.recalibrated)
     if own is None or own.verdict is not Verdict.BETTER:
         return f"{to_do}."
-    gain = f"{own.brier.value:.4f} against {reference_of(comparison).brier.value:.4f}"
+    gain = f"{own.brier.value:.4f} against {comparison.reference_score.brier.value:.4f}"
     return f"{to_do}; recalibrate the answers ({own.recalibration}): {gain}.{_by(own, comparison)}"
 
 
@@ -126,12 +116,12 @@ def _named(name: str, rules: tuple[RuleScore, ...]) -> RuleScore | None:
 def _until_more_is_known(comparison: Comparison) -> RuleScore:
     """The default rule, unless it was not scored or is significantly worse than the reference."""
     default = _named(DEFAULT, comparison.rules)
-    return reference_of(comparison) if default is None or default.verdict is Verdict.WORSE else default
+    return comparison.reference_score if default is None or default.verdict is Verdict.WORSE else default
 
 
 def _told(rule: RuleScore, comparison: Comparison) -> str:
     """The score of a rule and that of the reference, to follow its name."""
-    reference = reference_of(comparison)
+    reference = comparison.reference_score
     if rule is reference:
         return ""
     scores = f" ({rule.brier.value:.4f} against {reference.brier.value:.4f} for {the(reference.name)}"
@@ -142,7 +132,7 @@ def _told(rule: RuleScore, comparison: Comparison) -> str:
 
 def _keep(comparison: Comparison) -> str:
     """Nothing is significantly better than the reference: keep it, and name the rule that comes nearest."""
-    reference = reference_of(comparison)
+    reference = comparison.reference_score
     leaning = any(rule.name == LEANING and rule.verdict is Verdict.BETTER for rule in comparison.rules)
     but = f" except {LEANING}, which is biased towards no on every question" if leaning else ""
     keep = f"{TO_DO}use {the(reference.name)}: nothing that was tried is significantly better{but}.{_by(reference, comparison)}"
@@ -250,7 +240,7 @@ def _rounded(difference: float) -> str:
 
 
 def _data(comparison: Comparison, diagnosis: Diagnosis) -> list[str]:
-    reference = reference_of(comparison)
+    reference = comparison.reference_score
     sentences = [] if diagnosis.sample is Sample.SMALL else [_beyond(comparison, diagnosis) or _significant(comparison)]
     score = comparison.base_rate_brier
     if score < reference.brier.value - UNSEEN:
@@ -280,14 +270,9 @@ def _beyond(comparison: Comparison, diagnosis: Diagnosis) -> str:
     else:
         did = f"Extremising {diagnosis.extremising.value} here"
     expected = _expected(diagnosis)
-    so = (
-        ""
-        if expected is None
-        else ", as expected"
-        if expected is diagnosis.extremising
-        else ", contrary to expectation"
-    )
-    return f"{did}{so}."
+    if expected is None:
+        return f"{did}."
+    return f"{did}, {'as expected' if expected is diagnosis.extremising else 'contrary to expectation'}."
 
 
 def _expected(diagnosis: Diagnosis) -> Extremising | None:
@@ -300,12 +285,8 @@ def _expected(diagnosis: Diagnosis) -> Extremising | None:
 def _recalibration(comparison: Comparison, diagnosis: Diagnosis) -> str:
     """What cross-fitted recalibration did, or a hint that it is available."""
     if not comparison.recalibrated:
-        possible = comparison.options is None
-        wanted = (
-            possible
-            and diagnosis.confidence in (Confidence.OVER, Confidence.UNDER)
-            and diagnosis.sample is Sample.ENOUGH
-        )
+        possible = comparison.options is None and diagnosis.sample is Sample.ENOUGH
+        wanted = possible and diagnosis.confidence in (Confidence.OVER, Confidence.UNDER)
         return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
     scores = [
         f"{the(rule.name)} scores {rule.brier.value:.4f}"
@@ -319,7 +300,7 @@ def _recalibration(comparison: Comparison, diagnosis: Diagnosis) -> str:
 
 def _lean(comparison: Comparison) -> str:
     """Whether the forecasts of the reference rule are too high or too low."""
-    intercept = reference_of(comparison).intercept
+    intercept = comparison.reference_score.intercept
     if intercept is None or intercept.low <= 0 <= intercept.high:
         return ""
     return "too high" if intercept.value < 0 else "too low"

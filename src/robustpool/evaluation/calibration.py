@@ -2,6 +2,9 @@
 
 logit Pr[y = 1] = a + b logit p. Slope b = 1 and intercept a = 0: calibrated. b < 1: over-confident, the truth is
 nearer to the base rate than they say; b > 1: under-confident [Cox1958]. docs/theory/scores has the formulas.
+
+Of distributions over options, the power that they should be raised to: Pr[y = k] = f_k^b / sum_j f_j^b. It is 1/T of
+temperature scaling [Guo2017], and for two options the slope of the logistic regression without an intercept.
 """
 
 from __future__ import annotations
@@ -124,33 +127,52 @@ def calibration(
     if number < CLUSTERS_TO_FIT or not overlap(x, outcomes):
         return None
     beta = fit_logistic(x, outcomes, weights)
-    intercept, slope = _intervals(beta, np.stack([np.ones_like(x), x]), outcomes, weights, clusters)
+    design = np.stack([np.ones_like(x), x])
+    p = sigma(beta @ design)
+    gradients, information = design * (weights * (outcomes - p)), _information(design, weights * p * (1 - p))
+    intercept, slope = intervals(beta, gradients, information, clusters)
     return Calibration(slope, intercept)
 
 
-def slope_alone(x: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
-    """The slope k of logit Pr[y = 1] = k x, without an intercept: by how much log-odds x should be stretched as they are.
+def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> Interval | None:
+    """The power b that fits best, with an interval that allows for dependent answers within a cluster.
 
-    The interval is that of `calibration`. None where no finite k fits best (x is never wrong about the side of 1/2, or never
-    right), or with fewer than three clusters.
+    The largest sum_i w_i (b z_iy - log sum_k exp(b z_ik)), which is concave in b; the variance is
+    sum_g s_g^2 / A^2 G/(G - 1) with A the second derivative, s_g the first summed over cluster g, as in `calibration`.
 
-    Three times out of four on the right side, which means log-odds of log 3 instead of 2:
+    ``logs`` z has the shape (m, K), -inf beyond a question's own options; outcomes, weights and clusters (m,). None where
+    no finite power fits best (the likeliest option always came true, or the least likely), or with fewer than three clusters.
 
-    >>> x, y = np.tile([2.0] * 4 + [-2.0] * 4, 10), np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0], 10)
-    >>> round(slope_alone(x, y, np.ones(80), np.arange(80)).value, 4), round(float(np.log(3)) / 2, 4)
+    Three times out of four right, where odds of e^2 were given:
+
+    >>> z = np.tile([[2.0, 0.0]], (40, 1))
+    >>> y = np.tile([0.0, 0.0, 0.0, 1.0], 10)
+    >>> round(best_power(z, y, np.ones(40), np.arange(40)).value, 4), round(float(np.log(3)) / 2, 4)
     (0.5493, 0.5493)
     """
-    towards = x * (2 * outcomes - 1)  # above 0: on the right side
-    if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not towards.min() < 0 < towards.max():
+    own = np.isfinite(logs)
+    z = np.where(own, logs, 0.0)
+    happened = np.take_along_axis(z, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
+    most, least = np.where(own, z, -np.inf).max(axis=1), np.where(own, z, np.inf).min(axis=1)
+    if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not ((happened < most).any() and (happened > least).any()):
         return None
-    beta = fit_logistic(x, outcomes, weights, pull=(np.inf, 0.0))
-    return _intervals(beta[1:], x[None], outcomes, weights, clusters)[0]
 
+    def moments(b: float) -> tuple[float, Floats, Floats]:
+        """The log likelihood, and for each row the mean and the variance of z under the distribution with power b."""
+        scaled = np.where(own, b * z, -np.inf)
+        log_total = np.logaddexp.reduce(scaled, axis=1)
+        p = np.exp(scaled - log_total[:, None])
+        mean = (p * z).sum(axis=1)
+        variance = (p * (z - mean[:, None]) ** 2).sum(axis=1)
+        return float(weights @ (b * happened - log_total)), mean, variance
 
-def _intervals(beta: Floats, design: Floats, outcomes: Floats, weights: Floats, clusters: Integers) -> list[Interval]:
-    """The parameters of a logistic regression with their intervals; the design has the shape (k, m)."""
-    p = sigma(beta @ design)
-    return intervals(beta, design * (weights * (outcomes - p)), _information(design, weights * p * (1 - p)), clusters)
+    def objective(b: Floats) -> tuple[float, Floats, Floats]:
+        value, mean, variance = moments(float(b[0]))
+        return value, np.array([weights @ (happened - mean)]), np.array([[weights @ variance]])
+
+    b = climb(objective, np.ones(1))
+    _, mean, variance = moments(float(b[0]))
+    return intervals(b, (weights * (happened - mean))[None], np.array([[weights @ variance]]), clusters)[0]
 
 
 def intervals(beta: Floats, gradients: Floats, information: Floats, clusters: Integers) -> list[Interval]:

@@ -119,7 +119,8 @@ def compare(
 
     say("the individuals", 0.1)
     individuals = describe(panel, draws=draws, seed=seed)
-    measured = _measured(candidates, "none", panel, clip, unscored, say, 0.2)
+    measured, rejected = _measured(candidates, "none", panel, clip, say, 0.2)
+    unscored |= rejected
     number = len(measured)
     if name in unscored:
         raise InputError(f"reference must be a rule that can be scored; {name} cannot be: {unscored[name]}")
@@ -131,7 +132,7 @@ def compare(
         corrected = recalibrate_table(table, method, per_forecaster=per_forecaster, clip=low or CLIP, seed=seed)
         words = f"{method}, per forecaster" if per_forecaster else method
         # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
-        measured += _measured(candidates, words, replace(panel, table=corrected), 0.0, {}, say, 0.5)
+        measured += _measured(candidates, words, replace(panel, table=corrected), 0.0, say, 0.5)[0]
 
     say("bootstrapping the questions", 0.8)
     touched = outside if table.options is None else raised
@@ -223,16 +224,11 @@ def _off(estimate: Interval | None, ideal: float) -> bool:
 
 
 def _measured(
-    rules: Contenders,
-    words: str,
-    panel: Panel,
-    clip: float | None,
-    unscored: dict[str, str],
-    say: Progress,
-    done: float,
-) -> list[Measured]:
+    rules: Contenders, words: str, panel: Panel, clip: float | None, say: Progress, done: float
+) -> tuple[list[Measured], dict[str, str]]:
     """Score each rule; those that reject the reports are left out, with their error message."""
-    measured = []
+    measured: list[Measured] = []
+    unscored: dict[str, str] = {}
     for number, (name, rule) in enumerate(rules.items()):
         say(name, done + 0.3 * number / len(rules))
         try:
@@ -241,7 +237,7 @@ def _measured(
             unscored[name] = str(error)
         else:
             measured.append(measure(name, words, forecasts, panel))
-    return measured
+    return measured, unscored
 
 
 # -------------------------------------------------------------------------------------------------------- what goes out

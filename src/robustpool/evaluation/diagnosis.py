@@ -127,13 +127,8 @@ def _confidence(comparison: Comparison) -> Confidence:
 
 def _informed_together(comparison: Comparison) -> bool:
     """Whether the reference rule is informative even if the noise of single answers hides it."""
-    slope = reference_of(comparison).slope
+    slope = comparison.reference_score.slope
     return slope is not None and slope.low > 0
-
-
-def reference_of(comparison: Comparison) -> RuleScore:
-    """The rule that the others are compared with."""
-    return next(rule for rule in comparison.rules if rule.name == comparison.reference)
 
 
 def _sharing(individuals: Individuals) -> Sharing:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import option_scores, scores
-from .calibration import slope_alone
+from .calibration import best_power
 from .dependence import dependence
 from .isotonic import curve, fit_isotonic
 from .options import as_binary_table, confidence, mean_logs, one_against_rest
-from .pairs import sample_pairs
-from .panel import mean_log_odds
+from .panel import sample_pairs
 from .records import Individuals
-from .temperature import best_power
 
 if TYPE_CHECKING:
     from ..tables.records import ForecastTable
@@ -28,16 +26,13 @@ def describe(panel: Panel, *, draws: int, seed: int) -> Individuals:
     """Score, calibration and dependence of the answers as they came; clipped only where logarithms are taken."""
     table, clusters = panel.table, panel.clusters
     p, y, once = table.probability, table.outcome[table.question], np.ones(table.rows)
-    sizes = table.option_counts[table.question]
-    slope, intercept = confidence(p, y, once, clusters[table.question], sizes)
-    profiles = (panel.outcome, panel.weight, clusters[panel.question])
+    slope, intercept = confidence(p, y, once, clusters[table.question])
+    stretch = best_power(mean_logs(panel), panel.outcome, panel.weight, clusters[panel.question])
     if table.options is None:
         losses, certain = scores.brier(p, y), (p == 0) | (p == 1)
-        stretch = slope_alone(mean_log_odds(panel), *profiles)
         binary, one_answer = table, int(np.sum(table.answers == 1))
     else:
         losses, certain = option_scores.brier(p, y), (p == 0).any(axis=1)
-        stretch = best_power(mean_logs(panel), *profiles)
         (binary, clusters), one_answer = as_binary_table(table, clusters), 0
     at = one_against_rest(p, y, once, same=False).together()
     return Individuals(

@@ -9,9 +9,8 @@ import numpy as np
 from ..aggregators.distributions import clipped
 from ..forecasts import CLIP
 from ..tables.records import ForecastTable
-from .calibration import calibration
+from .calibration import best_power, calibration
 from .scores import Distinct, distinct
-from .temperature import best_power
 
 if TYPE_CHECKING:
     from ..typing import Booleans, Floats, Integers
@@ -57,17 +56,18 @@ def one_against_rest(forecasts: Floats, outcomes: Floats, weights: Floats, *, sa
 
 
 def confidence(
-    forecasts: Floats, outcomes: Floats, weights: Floats, clusters: Integers, sizes: Integers
+    forecasts: Floats, outcomes: Floats, weights: Floats, clusters: Integers
 ) -> tuple[Interval | None, Interval | None]:
-    """Slope and intercept of forecasts (m,); of distributions (m, K) over so many options the power, without an intercept."""
+    """Slope and intercept of forecasts (m,); of distributions (m, K) the power, without an intercept."""
     if forecasts.ndim == 1:
         return calibration(forecasts, outcomes, weights, clusters) or (None, None)
-    return best_power(_logs(forecasts, sizes), outcomes, weights, clusters), None
+    return best_power(_logs(forecasts), outcomes, weights, clusters), None
 
 
-def _logs(distributions: Floats, sizes: Integers) -> Floats:
-    """log f of each distribution, clipped; -inf beyond its options."""
+def _logs(distributions: Floats) -> Floats:
+    """log f of each distribution, clipped; -inf beyond its options, where f is NaN."""
     logs = np.full(distributions.shape, -np.inf)
+    sizes = np.isfinite(distributions).sum(axis=1)
     for k in np.unique(sizes).tolist():
         these = sizes == k
         logs[these, :k] = np.log(clipped(distributions[these, :k], CLIP)[0])
@@ -75,13 +75,17 @@ def _logs(distributions: Floats, sizes: Integers) -> Floats:
 
 
 def mean_logs(panel: Panel) -> Floats:
-    """The mean log probabilities of the answers of each profile, clipped, by their weights; -inf beyond the options."""
-    logs = np.full((len(panel.question), panel.table.probability.shape[1]), -np.inf)
+    """The mean log probabilities of the answers of each profile, clipped, by their weights; -inf beyond the options.
+
+    Two outcomes are the options no and yes.
+    """
+    logs = np.full((len(panel.question), panel.table.option_counts.max()), -np.inf)
     for places, reports, weights in panel.profiles():
-        each = np.log(clipped(reports, CLIP)[0])
+        distributions = reports if reports.ndim == 3 else np.stack([1 - reports, reports], axis=2)
+        each = np.log(clipped(distributions, CLIP)[0])
         by_agent = np.ones(reports.shape[:2]) if weights is None else weights / weights.max(axis=1, keepdims=True)
         mean = (each * by_agent[:, :, None]).sum(axis=1) / by_agent.sum(axis=1)[:, None]
-        logs[places, : reports.shape[2]] = mean
+        logs[places, : each.shape[2]] = mean
     return logs
 
 

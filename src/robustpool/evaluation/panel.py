@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import checks
-from ..aggregators.rows import Rows, contradictory
+from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable, Group
-from .calibration import clipped_logit
-from .pairs import sample_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,33 +54,29 @@ class Panel:
             return
         for first in range(0, len(self.pair_rows), ANSWERS_AT_ONCE):
             rows = self.pair_rows[first : first + ANSWERS_AT_ONCE]
-            weights = None if table.weight is None else table.weight[rows]
-            if table.options is None:
-                yield Group(first + np.arange(len(rows)), table.probability[rows], weights)
-                continue
             sizes = table.option_counts[self.question[first : first + ANSWERS_AT_ONCE]]
             for k in np.unique(sizes).tolist():
                 these = np.flatnonzero(sizes == k)
-                reports = table.probability[rows[these], :k]
-                yield Group(first + these, reports, None if weights is None else weights[these])
+                reports = table.probability[rows[these]]
+                weights = None if table.weight is None else table.weight[rows[these]]
+                yield Group(first + these, reports if table.options is None else reports[:, :, :k], weights)
 
 
 def resolved(table: ForecastTable, least: int) -> ForecastTable:
     """The questions that have an outcome and at least so many answers."""
     kept = np.isfinite(table.outcome) & (table.answers >= least)
-    rows = kept[table.question]
-    number = np.cumsum(kept) - 1
-    return ForecastTable(
-        questions=[name for name, keep in zip(table.questions, kept.tolist(), strict=True) if keep],
-        forecasters=table.forecasters,
-        question=number[table.question[rows]],
+    rows, places = kept[table.question], np.flatnonzero(kept).tolist()
+    return replace(
+        table,
+        questions=[table.questions[q] for q in places],
+        question=(np.cumsum(kept) - 1)[table.question[rows]],
         forecaster=table.forecaster[rows],
         probability=table.probability[rows],
         outcome=table.outcome[kept],
         weight=None if table.weight is None else table.weight[rows],
+        timestamp=None,
         cluster=None if table.cluster is None else table.cluster[kept],
-        rejected=table.rejected,
-        options=None if table.options is None else [table.options[q] for q in np.flatnonzero(kept).tolist()],
+        options=None if table.options is None else [table.options[q] for q in places],
     )
 
 
@@ -100,6 +94,38 @@ def make_panel(table: ForecastTable, pairs: int | None, seed: int) -> Panel:
     return Panel(table, clusters, question, np.stack([start + first, start + second], axis=1))
 
 
+def numbered_pair(number: Integers) -> tuple[Integers, Integers]:
+    """The pairs i < j in the order (0,1), (0,2), (1,2), (0,3), ...: number = j (j - 1)/2 + i.
+
+    >>> [(int(i), int(j)) for i, j in zip(*numbered_pair(np.arange(4)))]
+    [(0, 1), (0, 2), (1, 2), (0, 3)]
+    """
+    j = ((1 + np.sqrt(8.0 * number + 1)) / 2).astype(np.int64)
+    j -= j * (j - 1) // 2 > number  # a root that was rounded up
+    return number - j * (j - 1) // 2, j
+
+
+def sample_pairs(answers: Integers, most: int, seed: int) -> tuple[Integers, Integers, Integers]:
+    """Up to ``most`` different pairs of answers of each question, all of them if there are no more.
+
+    ``answers`` says how many each question has. Returned are the question of each pair, in order, and the places of the two
+    answers within the question.
+
+    >>> question, first, second = sample_pairs(np.array([3, 1, 2]), most=10, seed=0)
+    >>> question, first, second
+    (array([0, 0, 0, 2]), array([0, 0, 1, 0]), array([1, 2, 2, 1]))
+    """
+    rng = np.random.default_rng(seed)
+    available = answers * (answers - 1) // 2
+    taken = np.minimum(available, most)
+    question = np.repeat(np.arange(len(answers)), taken)
+    starts = np.cumsum(taken) - taken
+    number = np.arange(len(question)) - np.repeat(starts, taken)
+    for q in np.flatnonzero(available > most).tolist():
+        number[starts[q] : starts[q] + most] = rng.choice(available[q], size=most, replace=False, shuffle=False)
+    return question, *numbered_pair(number)
+
+
 def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:
     """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
@@ -111,15 +137,6 @@ def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -
         own = answers[:, : reports.shape[2]] if reports.ndim == 3 else answers
         own[places] = combine(reports, rule, clip, weights if weighted else None).forecasts
     return answers
-
-
-def mean_log_odds(panel: Panel) -> Floats:
-    """The mean log-odds of the answers of each profile, brought into [0.01, 0.99] first, by their weights: (profiles,)."""
-    averages = np.empty(len(panel.question))
-    for places, reports, weights in panel.profiles():
-        rows = Rows(reports, weights, complete=True)
-        averages[places] = rows.mean(clipped_logit(reports))
-    return averages
 
 
 def contradictions(panel: Panel) -> int:

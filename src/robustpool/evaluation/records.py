@@ -115,6 +115,11 @@ class Comparison:
     options, from 0 to 2; a slope is the power that the distributions should be raised to, and has no intercept; the base rate
     is how often the most frequent outcome came true, NaN if options differ from question to question."""
 
+    @property
+    def reference_score(self) -> RuleScore:
+        """The rule that the others are compared with."""
+        return next(rule for rule in self.rules if rule.name == self.reference)
+
     def __repr__(self) -> str:
         """How much was compared and which rule did best, in a line."""
         best = f", best {self.rules[0].name}" if self.rules else ""

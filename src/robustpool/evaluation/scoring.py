@@ -55,8 +55,7 @@ def measure(name: str, recalibration: str, forecasts: Floats, panel: Panel) -> M
     areas = [area for fit in fits if (area := scores.auc(fit.at)) is not None]
     # The log scores of the options one against the rest do not sum to that of the distribution.
     log_is_split = options is None and np.isfinite(log).all()
-    sizes = panel.table.option_counts[panel.question]
-    slope, intercept = confidence(forecasts, outcome, weight, panel.clusters[panel.question], sizes)
+    slope, intercept = confidence(forecasts, outcome, weight, panel.clusters[panel.question])
     score = partial(
         RuleScore,
         name=name,
@@ -96,30 +95,19 @@ class Resampled:
 
 def resample(measured: Sequence[Measured], panel: Panel, *, draws: int, seed: int) -> Resampled:
     """Draw the questions again, for all rules at once."""
-    answers = panel.table.answers.astype(np.float64)
-    wrong = {number for number, rule in enumerate(measured) if np.isinf(rule.log).any()}
-    uneven = np.ptp(answers) > 0  # otherwise both weightings are the same
-    columns = {"questions": np.ones_like(answers), "answers": answers}
-    for number, rule in enumerate(measured):
-        columns[f"brier {number}"] = rule.brier
-        columns[f"log {number}"] = np.where(np.isinf(rule.log), 0.0, rule.log)
-        if uneven:
-            columns[f"by forecast {number}"] = rule.brier * answers
-        if number in wrong:
-            columns[f"infinite {number}"] = np.isinf(rule.log) * 1.0
-    by_cluster = sums_by_cluster(columns.values(), panel.clusters)
+    brier, log = (
+        np.stack(losses, axis=1) for losses in zip(*((rule.brier, rule.log) for rule in measured), strict=True)
+    )
+    answers = panel.table.answers[:, None]
+    infinite = np.isinf(log)
+    columns = [np.ones_like(answers), answers, brier, brier * answers, np.where(infinite, 0.0, log), infinite]
+    by_cluster = sums_by_cluster(np.hstack(columns).T, panel.clusters)
     sums = np.vstack([by_cluster.sum(axis=0), resampled_sums(by_cluster, draws, seed)])
-    drawn = dict(zip(columns, sums.T, strict=True))
-
-    def means(what: str, weight: str) -> Floats:
-        return np.stack([drawn[f"{what} {number}"] / drawn[weight] for number in range(len(measured))], axis=1)
-
-    brier_means, log = means("brier", "questions"), means("log", "questions")
-    for number in wrong:
-        log[drawn[f"infinite {number}"] > 0, number] = np.inf
-    by_forecast = means("by forecast", "answers") if uneven else brier_means
+    questions, answers = sums[:, :1], sums[:, 1:2]
+    brier, brier_by_answers, log, infinite = np.split(sums[:, 2:], 4, axis=1)
+    log = np.where(infinite > 0, np.inf, log / questions)
     worst = 1.0 if panel.table.options is None else WORST_BRIER
-    return Resampled(brier_means, by_forecast, log, len(by_cluster), worst)
+    return Resampled(brier / questions, brier_by_answers / answers, log, len(by_cluster), worst)
 
 
 def rule_scores(

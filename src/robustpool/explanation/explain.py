@@ -13,9 +13,8 @@ import numpy as np
 from ..aggregators.rows import contradictory
 from ..aggregators.rules import RULES, Rule, get_rule
 from ..aggregators.worst_cases import UNKNOWN, worst_case_on_record
-from ..designs.any_aggregator import AnyAggregator, as_aggregator, is_design_file
+from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..designs.design import Design
-from ..designs.design_file import load_design
 from ..errors import InputError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..forecasts import ClippedWarning, aggregate, clip_for, combine, outside
@@ -73,22 +72,23 @@ def explain(
     >>> print(why.closing[0])
     Two forecasters say 0.7 and 0.6. The rule robust combines them into 0.654.
     """
-    design = _design(rule)
+    aggregator = as_aggregator(rule)
+    design = aggregator if isinstance(aggregator, Design) else None
     if design is not None and clip is not None:
         raise InputError("clip is for rules; a design uses the reports of its family unchanged.")
-    name = _name(rule, design)
+    name = _name(rule, aggregator)
     if design is not None and not isinstance(design.family, ConditionallyIndependent):
         return _of_a_finite_family(list(reports), name, design, prior_range)
-    forecast = _one_forecast(reports, design or rule, clip)
-    given = _answers(reports)
-    low = clip_for(as_aggregator(design or rule), clip)
+    forecast = _one_forecast(reports, aggregator, clip)
+    answers = np.array(reports, dtype=np.float64)
+    given = answers[~np.isnan(answers)]
+    low = clip_for(aggregator, clip)
     clipped = low if outside(given, low) else 0.0  # what the words have to say
     others = clip_for(get_rule(sentences.DEFAULT), clip)
     on_record = given.size == 2 and not outside(given, others)  # no worst case is known with clipping
     x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
-    listed = isinstance(rule, Rule) or (isinstance(rule, str) and design is None)
-    sayings = _sayings(given, name if listed else None, clip, on_record=on_record)
+    sayings = _sayings(given, name if isinstance(aggregator, Rule) else None, clip, on_record=on_record)
     chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
     facts = Explanation(
         reports=tuple(x.tolist()),
@@ -101,28 +101,17 @@ def explain(
         prior_range=known,
         span=_span(x, prior_range),
     )
-    values = {
-        "finite": False,
-        "on_record": on_record,
-        "clip": clipped,
-        "clipping_is_off": clip == 0,
-        "unclipped": low == 0,
-        "search": sentences.where_to_search(name, x.size, design or (get_rule(name) if listed else rule), clipped),
-    }
-    return replace(facts, **sentences.in_words(facts, design, **values))
+    search = sentences.where_to_search(name, x.size, aggregator, clipped)
+    clipping: dict[str, object] = {"clip": clipped, "clipping_is_off": clip == 0, "unclipped": low == 0}
+    words = sentences.in_words(facts, design, finite=False, on_record=on_record, search=search, **clipping)
+    return replace(facts, **words)
 
 
-def _design(rule: AnyAggregator) -> Design | None:
-    if is_design_file(rule):
-        return load_design(rule)
-    return rule if isinstance(rule, Design) else None
-
-
-def _name(rule: AnyAggregator, design: Design | None) -> str:
+def _name(rule: AnyAggregator, aggregator: object) -> str:
     """What to call it: a rule's canonical name, a design's file, a function's name."""
-    if isinstance(rule, str):
-        return rule if design is not None else get_rule(rule).name
-    if isinstance(rule, os.PathLike):
+    if isinstance(aggregator, Rule):
+        return aggregator.name
+    if isinstance(rule, str | os.PathLike):
         return os.fspath(rule)
     return str(getattr(rule, "name", None) or getattr(rule, "__name__", None) or type(rule).__name__)
 
@@ -136,12 +125,6 @@ def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | Non
     if math.isnan(forecast):
         raise InputError(f"explain needs at least one answer; {len(reports)} of {len(reports)} are missing.")
     return forecast
-
-
-def _answers(reports: Sequence[Any]) -> Floats:
-    """The reports of those who answered; they have been checked."""
-    x = np.array(reports, dtype=np.float64)
-    return x[~np.isnan(x)]
 
 
 def _span(x: Floats, prior_range: tuple[float, float] | None) -> Span | None:
@@ -177,8 +160,7 @@ def _sayings(x: Floats, chosen: str | None, clip: float | None, *, on_record: bo
     """
     sayings = []
     for name, definition in RULES.items():
-        complete = all(parameter.default is not None for parameter in definition.parameters.values())
-        if complete:
+        if all(parameter.default is not None for parameter in definition.parameters.values()):
             worst = worst_case_on_record(name) if on_record else UNKNOWN
             regret = worst.regret
             forecast = float(combine(x[None], get_rule(name), clip).forecasts[0])
