@@ -142,9 +142,7 @@ def smallest_bound() -> float:
     >>> smallest_bound()
     0.0225424859373685...
     """
-    bound = (5 * 5**0.5 - 11) / 8
-    while theorem.at_least_value(Fraction(bound)):
-        bound = nextafter(bound, 0.0)
+    bound = (5 * 5**0.5 - 11) / 8 - 1e-15  # too small, whatever the rounding
     while not theorem.at_least_value(Fraction(bound)):
         bound = nextafter(bound, 1.0)
     return bound

@@ -51,9 +51,7 @@ class Solution:
     trace: tuple[TracePoint, ...]
     settings: Settings
     guarantee: Guarantee | None = None  # in theory mode: what the theorem promises
-    searched: bool = (
-        False  # whether nature's answer to the table was a search: ``upper`` is then the worst that was found
-    )
+    searched: bool = False  # whether ``upper`` is the worst that nature's search found
 
     @property
     def gap(self) -> float:
