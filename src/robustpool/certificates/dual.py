@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..typing import Booleans, Floats
 
     Priors = tuple[float, float]  # the ends of an interval of them
-    Blamed = list[tuple[Floats, Floats]]  # pairs of reports at which an inequality fails
 
 PLACES = 5  # in an interval of priors, where the programme asks for the inequality
 ROUNDS = 8  # of new knots, before an interval is halved
@@ -107,7 +106,7 @@ def highest(
     start: Iterator[Boxes],
     enough: float,
     slack: float,
-    blamed: Blamed | None = None,
+    blamed: list[tuple[Floats, Floats]] | None = None,
 ) -> float:
     """At least the largest value of a function on boxes; at most ``enough``, if that can be shown, inf if nothing can.
 
@@ -146,7 +145,7 @@ def prove_interval(
     proofs: list[Proved] = []
     for _ in range(ROUNDS):
         slopes, least, contacts = best_slopes(problem, knots, priors, ranges)
-        blamed: Blamed = []
+        blamed: list[tuple[Floats, Floats]] = []
         bound = max(
             highest(
                 partial(needed, piece.forecast, slopes), whole(slopes, symmetric=problem.symmetric), goal, slack, blamed

@@ -90,11 +90,9 @@ class Design:
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, how they came about, and the aggregator."""
         bounds = self.bounds
+        proved = "proved, as the file says" if bounds.proved else "not proved"
         facts = [
-            (
-                "value of the game",
-                f"{between(self.lower, self.upper, 9)}, {'proved, as the file says' if bounds.proved else 'not proved'}",
-            ),
+            ("value of the game", f"{between(self.lower, self.upper, 9)}, {proved}"),
             ("lower bound", f"measured ({bounds.arithmetic})"),
             ("upper bound", bounds.upper_is),
             ("family", self.family.kind),

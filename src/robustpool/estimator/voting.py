@@ -187,8 +187,7 @@ class RobustVotingClassifier(PooledClassifier, m.Composition):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class, and the first of them if several are: (samples, ...) -> (samples,)."""
-        likeliest = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[likeliest]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def transform(self, X: Any) -> Floats:
         """What the members say, calibrated if they are, before clipping and pooling.

@@ -61,13 +61,12 @@ class Workbench:
 
     def certificate(self, name: str, aggregator: AnyAggregator) -> Certificate:
         """Proved bounds on the worst-case regret over all structures of two independent agents."""
-        state: Any = None
         for state in certification(aggregator, tolerance=self.settings.proof_gap):
             total = state.done + state.left
             self.tell(f"proving {name}", state.done / total if total else 0.0)
-        if state is None or state.certificate is None:
+        if state.certificate is None:
             raise UnsupportedError(f"no bound could be proved for {name}.")
-        certificate: Certificate = state.certificate()
+        certificate = state.certificate()
         certificate.save(self.folder / "certificates" / f"{name}.json")
         return certificate
 

@@ -120,8 +120,8 @@ class CuttingPlanes(Solver):
         cuts = nature.cuts(label)
 
         def bounded(proposal: Proposal) -> tuple[float, Floats]:
-            decided = upper - proposal.least > self.tolerance  # that much is known without a best response
-            known = decided and math.isfinite(proposal.least)
+            # A lower bound that leaves the gap open needs no best response.
+            known = math.isfinite(proposal.least) and upper - proposal.least > self.tolerance
             return proposal.least if known else nature.least(cuts, proposal.weights), proposal.weights
 
         proposal = master(cuts, centre, rho)

@@ -130,9 +130,8 @@ class MultiplicativeWeights(Solver):
         count = len(game.family)
         weights = np.full(count, 1 / count)
         masses = game.masses(weights)
-        if self.epsilon is None:
-            rate = 1.0
-        else:
+        rate = 1.0
+        if self.epsilon is not None:
             bound = self.payoff_bound(game) or 1.0  # 0: every payoff is 0, and any rate will do
             rate = math.log(1 + math.sqrt(2 * math.log(count) / self.theory_rounds(game))) / bound
         return WeightsState(
@@ -191,10 +190,8 @@ class MultiplicativeWeights(Solver):
         lower, saved = max(bounds, key=lambda pair: pair[0])
         if state.lower >= lower:
             lower, saved = state.lower, state.lower_weights
-        upper, upper_table = min(
-            [(state.upper, state.upper_table), (largest, response.table), (largest_mean, mean)],
-            key=lambda pair: pair[0],
-        )
+        tables = [(state.upper, state.upper_table), (largest, response.table), (largest_mean, mean)]
+        upper, upper_table = min(tables, key=lambda pair: pair[0])
         return WeightsState(
             **mixture,
             round=number,

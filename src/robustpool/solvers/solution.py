@@ -104,8 +104,7 @@ class Solution:
         ]
         if self.guarantee is not None:
             facts.append(("guarantee", self.guarantee.says))
-        parts = (html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
-        return html.card("Solution", *parts)
+        return html.card("Solution", html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
 
     def __repr__(self) -> str:
         """The verdict in a line."""
