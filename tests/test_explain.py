@@ -21,7 +21,6 @@ from refusals import input_error
 from robustpool import ContradictionWarning, aggregate, get_rule, load_design, load_family, regret
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
-from robustpool.designs.design import agents_of
 from robustpool.designs.design_file import save_design
 from robustpool.explanation.explain import PRIORS, explain
 from robustpool.explanation.sentences import NO_PROMISE
@@ -552,7 +551,7 @@ def test_designs_are_certifiable_where_certify_has_a_proof(tmp_path: Path) -> No
             assert not design.certifiable, name
         else:
             assert design.certifiable, name
-        reports = [0.7, 0.6, 0.8][: agents_of(design)]
+        reports = [0.7, 0.6, 0.8][: design.agents]
         assert ("certify" in cost(explain(reports, design))) == design.certifiable
 
 

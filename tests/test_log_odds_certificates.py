@@ -757,7 +757,7 @@ def test_robust_is_written_without_rounding(agents: int) -> None:
 
 
 def test_the_tube_holds_the_slopes_that_prove_the_bound() -> None:
-    side = Side(_function(read(TANH)), 2, 0.0, 0.5, 0.5)
+    side = Side(read(TANH), 2, 0.0, 0.5)
     m = log(0.1 / 0.9)
     low, high = side.tube(m, 0.0226)
     t = np.linspace(-40, 40, 200_001)

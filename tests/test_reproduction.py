@@ -105,7 +105,7 @@ def test_shares_of_a_distribution() -> None:
 
 
 def test_losses_are_those_of_each_structure(figures: Reproduction) -> None:
-    bench = figures.bench
+    bench = figures
     assert bench is not None
     flat = bench.family.enumerate().flat
     table = bench.algorithm_1("additive").aggregator

@@ -172,17 +172,15 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
 def _by_balls(
     phi: dict[str, Any], family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
 ) -> Steps:
-    def lower(upper: float) -> float:
-        return min(worst.regret, upper)  # the regret found is rounded, the bound is not
-
     try:
         for done, proof in enumerate(certify_phi(phi, family.agents, family.prior_range, tolerance), 1):
-            yield Progress(proof.upper, lower(proof.upper), done, 1)
+            lower = min(worst.regret, proof.upper)  # the regret found is rounded, the bound is not
+            yield Progress(proof.upper, lower, done, 1)
     except Refused as refused:
         raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
     reached = proof.upper <= proof.found + tolerance * (1 + 1e-6) + 1e-16
     certificate = partial(finish, proof.upper, lambda: proof.witness, worst)
-    yield Progress(proof.upper, lower(proof.upper), done, int(not reached), certificate)
+    yield Progress(proof.upper, lower, done, int(not reached), certificate)
 
 
 def _by_slopes(
@@ -196,10 +194,8 @@ def _by_slopes(
         return worst.regret
 
     for state in cover(problem, family.prior_range, worst.regret, tolerance, polish):
-        done, certificate = state.intervals, None
-        if state.witness is not None:
-            done -= state.unfinished
-            certificate = partial(finish, state.upper, state.witness, worst)
+        certificate = None if state.witness is None else partial(finish, state.upper, state.witness, worst)
+        done = state.intervals if certificate is None else state.intervals - state.unfinished
         yield Progress(state.upper, state.found, done, state.unfinished, certificate)
 
 
@@ -229,19 +225,11 @@ def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIn
 
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
     """The best bound on the value of the game that is at hand: from the mirrored pair, or from the design's mixture."""
-    pair = mirrored_pair(family.agents, family.prior_range)
-    mixtures = [] if pair is None else [pair]
-    stored = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
-    if isinstance(stored, IndependentMixture):
-        mixtures.append(
-            rational_mixture(
-                stored.weight,
-                stored.prior,
-                stored.reports,
-                stored.exchanged,
-                resolution=chosen.family.reports,
-                prior_range=family.prior_range,
-            )
-        )
-    claims = [value_claim(mixture, family.agents, family.prior_range) for mixture in mixtures]
+    agents, prior_range = family.agents, family.prior_range
+    mixtures = [mirrored_pair(agents, prior_range)]
+    own = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
+    if isinstance(own, IndependentMixture):
+        parts, resolution = (own.weight, own.prior, own.reports, own.exchanged), chosen.family.reports
+        mixtures.append(rational_mixture(*parts, resolution=resolution, prior_range=prior_range))
+    claims = [value_claim(mixture, agents, prior_range) for mixture in mixtures if mixture is not None]
     return {"value": max(claims, key=lambda claim: claim["bound"])} if claims else {}

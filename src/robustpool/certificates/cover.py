@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..typing import Floats
     from ..verification.dual import Slopes
+    from .dual import Priors
 
     Polish = Callable[[float, Floats], float]
 
@@ -48,9 +49,7 @@ class Tail(NamedTuple):
     bound: float
 
 
-def cover(
-    problem: Problem, prior_range: tuple[float, float], found: float, tolerance: float, polish: Polish
-) -> Iterator[Covered]:
+def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float, polish: Polish) -> Iterator[Covered]:
     """Prove an upper bound step by step; each state has a witness once all priors are covered."""
     low, high = prior_range
     goal = found + tolerance

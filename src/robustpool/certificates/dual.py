@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from ..typing import Booleans, Floats
 
+    Priors = tuple[float, float]  # the ends of an interval of them
+
 PLACES = 5  # in an interval of priors, where the programme asks for the inequality
 ROUNDS = 8  # of new knots, before an interval is halved
 DEPTH = 10  # of splits by the first agent's reports
@@ -69,7 +71,7 @@ class Proved:
     """Slopes on an interval of priors, and the bound that the verifier's arithmetic proves with them."""
 
     slopes: Slopes | Split = field(repr=False)
-    priors: tuple[float, float]
+    priors: Priors
     bound: float
     least: float  # what the linear programme needs
     contacts: Contacts = field(repr=False)
@@ -132,7 +134,7 @@ def highest(
 
 def prove_interval(
     problem: Problem,
-    priors: tuple[float, float],
+    priors: Priors,
     goal: float,
     slack: float,
     knots: Floats | None = None,
@@ -159,7 +161,7 @@ def prove_interval(
 
 def prove_split(
     problem: Problem,
-    priors: tuple[float, float],
+    priors: Priors,
     goal: float,
     slack: float,
     knots: Floats,
@@ -211,7 +213,7 @@ def _cut(contacts: Contacts, ranges: Ranges, n: int, prior: float) -> tuple[str,
 
 
 def best_slopes(
-    problem: Problem, knots: Floats, priors: tuple[float, float], ranges: Ranges | None = None
+    problem: Problem, knots: Floats, priors: Priors, ranges: Ranges | None = None
 ) -> tuple[Slopes, float, Contacts]:
     """The slopes with the least V at the knots, this V, and where the programme binds."""
     import scipy.sparse as sp
@@ -261,7 +263,7 @@ def _with_knots(knots: Floats, blamed: Floats) -> Floats:
     return np.sort(np.concatenate((knots, (knots[between] + knots[between + 1]) / 2)))
 
 
-def halves(priors: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]] | None:
+def halves(priors: Priors) -> tuple[Priors, Priors] | None:
     """An interval of priors cut in two, or None if it is too narrow."""
     low, high = priors
     if high - low <= NARROWEST * min(low, 1 - high + NARROWEST):

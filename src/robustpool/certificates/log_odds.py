@@ -109,7 +109,7 @@ def certify_phi(
         return
     sides = _sides(phi, agents, exact_range)
     found = max(side.supremum() for side in sides.values())
-    nothing_shown, refusal = True, Refused("nothing could be shown.")
+    proof, refusal = None, Refused("nothing could be shown.")
     for slack in [*(stage for stage in STAGES if stage > tolerance), tolerance]:
         try:
             found, bound, witness = _slopes(sides, found, slack)
@@ -117,9 +117,8 @@ def certify_phi(
         except Refused as error:
             refusal = error
             continue
-        nothing_shown = False
         yield proof
-    if nothing_shown:
+    if proof is None:
         raise refusal
 
 
@@ -142,9 +141,7 @@ def smallest_bound() -> float:
     >>> smallest_bound()
     0.0225424859373685...
     """
-    bound = (5 * 5**0.5 - 11) / 8
-    while theorem.at_least_value(Fraction(bound)):
-        bound = nextafter(bound, 0.0)
+    bound = (5 * 5**0.5 - 11) / 8 - 1e-15  # too small, whatever the rounding
     while not theorem.at_least_value(Fraction(bound)):
         bound = nextafter(bound, 1.0)
     return bound
@@ -162,11 +159,8 @@ def _theorem_applies(phi: Phi, agents: int, prior_range: tuple[float, float]) ->
 
 def _sides(phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction]) -> dict[str, Side]:
     """The priors up to 1/2, and those above it by the mirrored rule; one side does for both if the rule is its mirror."""
-    steepness = float(phi.a or phi.b)
-    return {
-        name: Side(_function(rule), agents, float(low), float(high), steepness)
-        for name, (rule, low, high) in sides(phi, *prior_range).items()
-    }
+    parts = sides(phi, *prior_range).items()
+    return {name: Side(rule, agents, float(low), float(high)) for name, (rule, low, high) in parts}
 
 
 def _function(phi: Phi) -> Callable[[Floats], Floats]:
@@ -182,10 +176,10 @@ class NoSlopeError(Exception):
 class Side:
     """The priors in [low, high], high <= 1/2, of one rule."""
 
-    def __init__(self, phi: Callable[[Floats], Floats], agents: int, low: float, high: float, steepness: float) -> None:
+    def __init__(self, phi: Phi, agents: int, low: float, high: float) -> None:
         """Lay out the grid of posteriors: dense in the middle, and as far out as the rule is flat."""
-        self.phi, self.n1, self.low, self.high = phi, agents - 1, low, high
-        far = 60.0 / min(steepness, 1.0)
+        self.phi, self.n1, self.low, self.high = _function(phi), agents - 1, low, high
+        far = 60.0 / min(float(phi.a or phi.b), 1.0)
         tail = np.geomspace(12.0, far, 120)[1:]
         self.grid = np.concatenate((-tail[::-1], np.linspace(-12.0, 12.0, 481), tail))
         self.tubes: dict[float, tuple[float, float]] = {}

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from ..verification.mixtures import Profile
+
+    Mixture = list[dict[str, Any]]  # as it stands in a certificate
     Pairs = tuple[tuple[Fraction, Fraction], ...]
 
 UNLIMITED = Budget(math.inf)
@@ -51,7 +54,7 @@ def rational_mixture(
     *,
     resolution: int | None = None,
     prior_range: Sequence[float] = (0.0, 1.0),
-) -> list[dict[str, Any]]:
+) -> Mixture:
     """A mixture in floats as the list of a certificate: weights (m,), priors (m,), reports (m, agents, 2).
 
     Where ``symmetries`` names agents or states, each structure stands, in equal parts, for itself and for those in which
@@ -98,7 +101,7 @@ def structure_entry(
     return rational_mixture([1.0], [prior], pairs, resolution=resolution, prior_range=prior_range)[0]
 
 
-def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> list[dict[str, Any]] | None:
+def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
     """All agents report 0 or 1/2 with the prior mu, or 1/2 or 1 with the prior 1 - mu (docs/derivations/lower-bound).
 
     Of the mu for which both priors are in the range it takes that with the largest bound; None if there is none below 1/2,
@@ -120,25 +123,18 @@ def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> lis
     return [_entry(Structure(half, prior, (reports,) * agents)) for prior, reports in structures]
 
 
-def value_bound(
-    mixture: list[dict[str, Any]], agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)
-) -> Fraction:
-    """What no aggregator can be better than against a mixture as it stands in a certificate, exactly."""
+def value_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
+    """What no aggregator can be better than against a mixture, exactly."""
     return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED)
 
 
-def value_claim(
-    mixture: list[dict[str, Any]], agents: int, prior_range: Sequence[float] = (0.0, 1.0)
-) -> dict[str, Any]:
+def value_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> dict[str, Any]:
     """The ``value`` of a certificate: what no aggregator can be better than, rounded down."""
     return {"bound": outward(value_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
 
 
 def lower_claim(
-    mixture: list[dict[str, Any]],
-    forecast: Callable[[tuple[Fraction, ...]], Any],
-    agents: int,
-    prior_range: Sequence[float] = (0.0, 1.0),
+    mixture: Mixture, forecast: Callable[[Profile], Any], agents: int, prior_range: Sequence[float] = (0.0, 1.0)
 ) -> dict[str, Any]:
     """The ``lower`` of a certificate: an aggregator's expected regret under a mixture, rounded down."""
     exact = expected_regret(structures_of(mixture, agents, prior_range), forecast, UNLIMITED)
@@ -146,9 +142,9 @@ def lower_claim(
 
 
 def structures_of(
-    mixture: list[dict[str, Any]], agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)
+    mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)
 ) -> list[Structure]:
-    """The structures of a mixture as it stands in a certificate, read by the verifier."""
+    """The structures of a mixture, read by the verifier."""
     low, high = (Fraction(end) for end in prior_range)
     return read_mixture(read(mixture, MIXTURE, "mixture"), agents, (low, high), "mixture", UNLIMITED)
 

@@ -74,14 +74,9 @@ class Design:
         return self.family.certifiable(self.settings)
 
     @property
-    def judged_by_regret(self) -> bool:
-        """Whether its game is about the regret under the square loss, as the rules are judged."""
-        return self.settings.judged_by_regret
-
-    @property
     def off_grid(self) -> bool:
         """Whether its upper bound is the worst regret found over any reports of independent agents, not over a grid or a list."""
-        return self.judged_by_regret and self.settings.nature == "continuous"
+        return self.settings.judged_by_regret and self.settings.nature == "continuous"
 
     @property
     def name(self) -> str:
@@ -95,11 +90,9 @@ class Design:
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, how they came about, and the aggregator."""
         bounds = self.bounds
+        proved = "proved, as the file says" if bounds.proved else "not proved"
         facts = [
-            (
-                "value of the game",
-                f"{between(self.lower, self.upper, 9)}, {'proved, as the file says' if bounds.proved else 'not proved'}",
-            ),
+            ("value of the game", f"{between(self.lower, self.upper, 9)}, {proved}"),
             ("lower bound", f"measured ({bounds.arithmetic})"),
             ("upper bound", bounds.upper_is),
             ("family", self.family.kind),
@@ -107,13 +100,3 @@ class Design:
             ("stopped because", self.stopped.sentence),
         ]
         return html.card(f"Design {self.hash[7:15]}".rstrip(), html.facts(facts), self.aggregator._repr_html_())
-
-
-def agents_of(aggregator: object) -> int | None:
-    """For how many answers a design or a table is made; None: for any number, or nobody knows.
-
-    >>> import numpy as np
-    >>> agents_of(GridAggregator(np.zeros((3, 3)))), agents_of(lambda reports: reports.mean(axis=1))
-    (2, None)
-    """
-    return getattr(aggregator, "agents", None)

@@ -64,9 +64,9 @@ def load_design(path: FilePath) -> Design:
         raise InputError(f"the design file {name!r} does not exist.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the design file {name!r} cannot be read ({error}).") from None
-    if not isinstance(data, dict) or data.get("format") != DESIGN_FORMAT:
-        other = data.get("format") if isinstance(data, dict) else None
-        raise InputError(f"{name!r} is not a design: format must be {DESIGN_FORMAT!r}; it is {other!r}.")
+    format = data.get("format") if isinstance(data, dict) else None
+    if format != DESIGN_FORMAT:
+        raise InputError(f"{name!r} is not a design: format must be {DESIGN_FORMAT!r}; it is {format!r}.")
     if data.get("hash") != content_hash(data):
         raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
     try:

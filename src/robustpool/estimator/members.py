@@ -1,14 +1,14 @@
-"""The members of a voting classifier: their names, their calibration, their fit, and what they say."""
+"""The members of a voting classifier: as its parameters, their names, their calibration and their fit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import InputError
@@ -47,6 +47,54 @@ def active(estimators: object) -> list[Member]:
     [('b', 7)]
     """
     return [(name, estimator) for name, estimator in well_formed(estimators) if not is_dropped(estimator)]
+
+
+class Composition(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator with a parameter ``estimators``, a list of pairs of a name and an estimator.
+
+    A member is a parameter by its name, and ``member__parameter`` is one of its own; so a member can be replaced or
+    dropped, and its parameters searched. scikit-learn has this in a class that is private.
+    """
+
+    estimators: Any
+
+    @property
+    def named_estimators(self) -> Any:
+        """The members by name, as they were given."""
+        return Bunch(**dict(well_formed(self.estimators)))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; with ``deep`` the members by name, and their parameters as ``member__parameter``."""
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        for name, estimator in well_formed(self.estimators) if deep else ():
+            parameters[name] = estimator
+            if hasattr(estimator, "get_params") and not isinstance(estimator, type):
+                inner = estimator.get_params(deep=True)
+                parameters |= {f"{name}__{key}": value for key, value in inner.items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters: the list of members first, then whole members by name, then all others."""
+        if "estimators" in parameters:
+            self.estimators = parameters.pop("estimators")
+        names = {name for name, _ in well_formed(self.estimators)}
+        changed = {name: parameters.pop(name) for name in names & parameters.keys()}
+        if changed:
+            self.estimators = [(name, changed.get(name, estimator)) for name, estimator in self.estimators]
+        super().set_params(**parameters)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What the members can do, all of them."""
+        tags = super().__sklearn_tags__()
+        of_members = [
+            get_tags(estimator)
+            for _, estimator in active(self.estimators)
+            if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+        ]
+        tags.input_tags.allow_nan = bool(of_members) and all(each.input_tags.allow_nan for each in of_members)
+        tags.input_tags.sparse = bool(of_members) and all(each.input_tags.sparse for each in of_members)
+        return tags
 
 
 def check_members(estimators: Any, reserved: Iterable[str], *, calibrated: bool, prefit: bool) -> list[Member]:

@@ -17,7 +17,6 @@ from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
 from ..forecasts import ContradictionWarning, combine
 from . import members as m
-from .composition import Composition
 from .pooled import PooledClassifier
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 
-class RobustVotingClassifier(PooledClassifier, Composition):
+class RobustVotingClassifier(PooledClassifier, m.Composition):
     """Fit classifiers, calibrate them if asked, and pool their probabilities by a rule.
 
     Like scikit-learn's ``VotingClassifier(voting="soft")``, which is ``rule="mean"``, but for the rule:
@@ -142,8 +141,7 @@ class RobustVotingClassifier(PooledClassifier, Composition):
         y = None if y is None else column_or_1d(y, warn=True)
         routed = self._routed(members, sample_weight, parameters)
         fitted = Parallel(n_jobs=self.n_jobs)(delayed(member.fit)(X, y, **routed[name]) for name, member in members)
-        names = [name for name, _ in given]
-        classes = m.common_classes(list(zip(names, fitted, strict=True)))
+        classes = m.common_classes([(name, member) for (name, _), member in zip(given, fitted, strict=True)])
         if len(classes) > 2:
             distribution_rule(aggregator)
         self.classes_ = classes
@@ -189,8 +187,7 @@ class RobustVotingClassifier(PooledClassifier, Composition):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class, and the first of them if several are: (samples, ...) -> (samples,)."""
-        likeliest = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[likeliest]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def transform(self, X: Any) -> Floats:
         """What the members say, calibrated if they are, before clipping and pooling.
@@ -212,8 +209,7 @@ class RobustVotingClassifier(PooledClassifier, Composition):
     def _said(self, X: Any) -> Floats:
         """The members' probabilities, (samples, classes, members)."""
         check_is_fitted(self)
-        said: Floats = np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
-        return said
+        return np.stack([member.predict_proba(X) for member in self.estimators_], axis=-1)
 
     def _reports(self, X: Any) -> Floats:
         """The same as reports to pool: (samples, members), or with more than two classes (samples, members, classes).

@@ -4,31 +4,21 @@ matplotlib is imported when something is drawn. Nothing here touches its global 
 or from pyplot in a notebook.
 """
 
-from .convergence import draw_convergence, draw_value_by_lipschitz
-from .coupling import draw_coupling
-from .heatmaps import draw_aggregator, draw_difference, draw_report_distribution, draw_weakness
-from .losses import draw_losses
-from .posterior import draw_areas, draw_posterior_by_prior, draw_posterior_by_reports
-from .scores import draw_differences, draw_pairs, draw_reliability
-from .style import colour_bar, new_figure, png, title
-
-__all__ = [
-    "colour_bar",
-    "draw_aggregator",
-    "draw_areas",
-    "draw_convergence",
-    "draw_coupling",
-    "draw_difference",
-    "draw_differences",
-    "draw_losses",
-    "draw_pairs",
-    "draw_posterior_by_prior",
-    "draw_posterior_by_reports",
-    "draw_reliability",
-    "draw_report_distribution",
-    "draw_value_by_lipschitz",
-    "draw_weakness",
-    "new_figure",
-    "png",
-    "title",
-]
+from .convergence import draw_convergence as draw_convergence
+from .convergence import draw_value_by_lipschitz as draw_value_by_lipschitz
+from .coupling import draw_coupling as draw_coupling
+from .heatmaps import draw_aggregator as draw_aggregator
+from .heatmaps import draw_difference as draw_difference
+from .heatmaps import draw_report_distribution as draw_report_distribution
+from .heatmaps import draw_weakness as draw_weakness
+from .losses import draw_losses as draw_losses
+from .posterior import draw_areas as draw_areas
+from .posterior import draw_posterior_by_prior as draw_posterior_by_prior
+from .posterior import draw_posterior_by_reports as draw_posterior_by_reports
+from .scores import draw_differences as draw_differences
+from .scores import draw_pairs as draw_pairs
+from .scores import draw_reliability as draw_reliability
+from .style import colour_bar as colour_bar
+from .style import new_figure as new_figure
+from .style import png as png
+from .style import title as title

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     from ..typing import Floats
 
-KINDS = {0: ("local", GREEN, "-"), 1: ("remote", ORANGE, "--"), 2: ("the rest", GREY, ":")}
-BEND = (0.0, 0.6, 0.3)
-"""Longer ways are drawn in wider arcs, so that they do not cover each other."""
+KINDS = {0: ("local", GREEN, "-", 0.0), 1: ("remote", ORANGE, "--", 0.6), 2: ("the rest", GREY, ":", 0.3)}
+"""Name, colour, dash and bend: longer ways are drawn in wider arcs, so that they do not cover each other."""
 
 
 def draw_coupling(structure: Floats, near: Floats, flows: Floats, ax: Axes) -> None:
@@ -33,8 +32,8 @@ def draw_coupling(structure: Floats, near: Floats, flows: Floats, ax: Axes) -> N
             facecolors="none" if hollow else colour, edgecolors=colour, alpha=1.0 if hollow else 0.35,
         )  # fmt: skip
     for start, end, mass, kind in flows:
-        _, colour, dash = KINDS[int(kind)]
-        way = _arc(structure[int(start), :2], near[int(end), :2], BEND[int(kind)])
+        _, colour, dash, bend = KINDS[int(kind)]
+        way = _arc(structure[int(start), :2], near[int(end), :2], bend)
         ax.add_patch(
             FancyArrowPatch(
                 path=Path(way, [Path.MOVETO, Path.CURVE3, Path.CURVE3]), arrowstyle="->", mutation_scale=10,
@@ -47,7 +46,7 @@ def draw_coupling(structure: Floats, near: Floats, flows: Floats, ax: Axes) -> N
     ax.plot([], [], "o", color=INK, alpha=0.35, label="a structure")
     ax.plot([], [], "o", color=BLUE, markerfacecolor="none", label="its neighbour on the grid")
     for kind in sorted(set(flows[:, 3].astype(int).tolist())):
-        name, colour, dash = KINDS[kind]
+        name, colour, dash, _ = KINDS[kind]
         ax.plot([], [], dash, color=colour, label=f"mass moved: {name}")
     ax.set(xlabel="report $x_1$", ylabel="report $x_2$")
     ax.margins(0.18)

@@ -91,8 +91,7 @@ FOLLOWING = ("average-prior", "arieli-tuned", "algorithm-1")
 
 
 @judges(
-    "aggregators",
-    "When one report is almost certain (at most 0.05), all aggregators but simple averaging follow it",
+    "aggregators", "When one report is almost certain (at most 0.05), all aggregators but simple averaging follow it"
 )
 def _follows(numbers: Numbers) -> Finding:
     """At a report of 0.05, how much of the way to the other report, 0.1 to 0.9, a forecast goes at most."""
@@ -125,8 +124,7 @@ def _uniform(numbers: Numbers) -> Finding:
 
 
 @judges(
-    "weakness",
-    "Average prior and state of the art are weak at the borders and where a report is about 0.25 or 0.75",
+    "weakness", "Average prior and state of the art are weak at the borders and where a report is about 0.25 or 0.75"
 )
 def _weak_lines(numbers: Numbers) -> Finding:
     places = (0.0, 0.1, 0.25, 0.5, 0.75)

@@ -82,7 +82,7 @@ def _table_1(result: Reproduction) -> Section:
         "rounded down. Proved: lower bounds rounded down and upper bounds rounded up, from the certificate files."
     )
     knots = result.settings.knots[0]
-    solution = result.bench.solutions.get(f"continuous-{knots}")
+    solution = result.solutions.get(f"continuous-{knots}")
     if solution is not None:
         note += (
             f" The solver's lower bound on what any table with N = {knots} knots can cost, interpolated between them, "
@@ -128,7 +128,7 @@ def _calculator(result: Reproduction) -> dict[str, Any]:
     """The rules, and those tables that there are."""
     words = {"algorithm-1": "Algorithm 1's table"}
     words |= {f"continuous-{knots}": f"table N = {knots}" for knots in result.settings.knots}
-    solutions = {name.removesuffix("-additive"): solution for name, solution in result.bench.solutions.items()}
+    solutions = {name.removesuffix("-additive"): solution for name, solution in result.solutions.items()}
     aggregators = {title: solutions[name].aggregator for name, title in words.items() if name in solutions}
     rows = {words[row.name]: row for row in result.rows if row.name in words}
     bounds = {title: KnownWorstCase(found=row.found, lower=row.lower, upper=row.upper) for title, row in rows.items()}

@@ -32,13 +32,10 @@ if TYPE_CHECKING:
 PARTS = ("table1", "figures", "all")
 
 
-@dataclass
-class Reproduction:
-    """What has been reproduced so far; it grows with each step."""
+@dataclass(eq=False)
+class Reproduction(Workbench):
+    """The workbench with what has been reproduced on it so far; it grows with each step."""
 
-    settings: Settings
-    folder: Path
-    tell: Tell = silent
     rows: list[Row] = field(default_factory=list)
     numbers: dict[str, Numbers] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
@@ -46,8 +43,7 @@ class Reproduction:
     finished: bool = False
 
     def __post_init__(self) -> None:
-        """Set up the workbench."""
-        self.bench = Workbench(self.settings, self.folder, self.tell)
+        """Say where the page will be."""
         self.report = self.folder / "report.html"
 
     @property
@@ -83,12 +79,12 @@ def reproduction(result: Reproduction, what: str) -> Iterator[Reproduction]:
     for name in ("solve", "plots"):
         checks.extra("reproducing the paper", name)
     _check_folder(result.folder, result.report)
-    for row in table_1(result.bench) if what != "figures" else ():
+    for row in table_1(result) if what != "figures" else ():
         result.rows.append(row)
         save_table(result.rows, result.folder / "table1.csv")
         yield result
     for figure in FIGURES if what != "table1" else ():
-        numbers = figure.compute(result.bench)
+        numbers = figure.compute(result)
         result.tell(f"drawing {figure.name}", 0.0)
         result.pictures[figure.name] = _save(figure, numbers, result.folder / "figures")
         result.numbers[figure.name] = numbers

@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 PUBLISHED = {"mean": 0.0625, "average-prior": 0.0260, "arieli-tuned": 0.0250, "algorithm-1": 0.0226}
 """[Guo2024, Table 1]."""
 
-RULES = {
-    "mean": "simple averaging",
-    "average-prior": "average prior",
-    "arieli-tuned": "state of the art",
-}
+RULES = {"mean": "simple averaging", "average-prior": "average prior", "arieli-tuned": "state of the art"}
+"""The paper's three closed forms, and what it calls them."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..wording import between
+from .table_1 import cells
 
 if TYPE_CHECKING:
     from .run import Reproduction
@@ -26,10 +27,9 @@ def as_data(result: Reproduction) -> dict[str, Any]:
 
 def as_lines(result: Reproduction) -> list[str]:
     """The table, the claims that do not hold, and where the report is."""
-    published = ["  -   " if row.published is None else f"{row.published:.4f}" for row in result.rows]
     lines = [
-        f"{row.name:<15} published {number}  {between(row.lower, row.upper, 9)} (proved)"
-        for row, number in zip(result.rows, published, strict=True)
+        f"{row.name:<15} published {cells(row)[1] or '-':^6}  {between(row.lower, row.upper, 9)} (proved)"
+        for row in result.rows
     ]
     judged = result.claims
     differ = [claim for claim in judged if not claim.agrees]

@@ -28,7 +28,7 @@ def silent(_what: str, _share: float) -> None:
     """Tell nobody."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Workbench:
     """Solutions by name; designs and certificates are saved in ``folder`` as soon as they are there."""
 
@@ -55,22 +55,18 @@ class Workbench:
 
     def against_continuous_nature(self, knots: int, lipschitz: float | None = None) -> Solution:
         """The best table with these knots when nature chooses any reports and any prior."""
-        name, words, family = (
-            f"continuous-{knots}",
-            f"{knots} knots, any reports",
-            ConditionallyIndependent(2, knots, None),
-        )
+        name, words = f"continuous-{knots}", f"{knots} knots, any reports"
+        family = ConditionallyIndependent(2, knots, None)
         return self._solved(name, words, family, lipschitz, nature="continuous", tolerance=self.settings.gap)
 
     def certificate(self, name: str, aggregator: AnyAggregator) -> Certificate:
         """Proved bounds on the worst-case regret over all structures of two independent agents."""
-        state: Any = None
         for state in certification(aggregator, tolerance=self.settings.proof_gap):
             total = state.done + state.left
             self.tell(f"proving {name}", state.done / total if total else 0.0)
-        if state is None or state.certificate is None:
+        if state.certificate is None:
             raise UnsupportedError(f"no bound could be proved for {name}.")
-        certificate: Certificate = state.certificate()
+        certificate = state.certificate()
         certificate.save(self.folder / "certificates" / f"{name}.json")
         return certificate
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..families.nature import unseen
-from .solver import Outcome, Solver
+from .solver import Outcome, Solver, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +43,8 @@ COARSE_GAP, COARSE_ROUNDS = 1e-5, 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BundleState:
-    """All there is to know after a round; never changed."""
+class BundleState(State):
+    """The best table and the bundle after a round."""
 
     table: Floats  # to be answered next
     centre: Floats  # the best table, with the upper bound ``upper``
@@ -52,12 +52,8 @@ class BundleState:
     idle: Integers  # for how many rounds each had no weight
     lower_label: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # of the mixture that gives ``lower``
     lower_weights: Floats = field(default_factory=lambda: np.zeros(0))
-    round: int = 0
-    upper: float = math.inf
-    lower: float = -math.inf
     rho: float = FIRST_RHO
     predicted: float = -math.inf  # what the master hoped the next table's upper bound to be
-    stumbles: int = 0  # how often the cone solver failed at first
 
 
 @dataclass(frozen=True)
@@ -124,17 +120,17 @@ class CuttingPlanes(Solver):
         cuts = nature.cuts(label)
 
         def bounded(proposal: Proposal) -> tuple[float, Floats]:
-            decided = upper - proposal.least > self.tolerance  # that much is known without a best response
-            known = decided and math.isfinite(proposal.least)
+            # A lower bound that leaves the gap open needs no best response.
+            known = math.isfinite(proposal.least) and upper - proposal.least > self.tolerance
             return proposal.least if known else nature.least(cuts, proposal.weights), proposal.weights
 
         proposal = master(cuts, centre, rho)
         mixtures = [bounded(proposal)]
-        used, stumbles = proposal.weights, state.stumbles + proposal.stumbled
+        used = proposal.weights
         if upper - mixtures[0][0] > self.tolerance / 2:
             dual = master(cuts, centre, DUAL_RHO * size)
             mixtures.append(bounded(dual))
-            used, stumbles = np.maximum(used, dual.weights), stumbles + dual.stumbled
+            used = np.maximum(used, dual.weights)
         lower, weights = max(mixtures, key=lambda pair: pair[0])
         mixture, mixed = state.lower_label, state.lower_weights
         if lower > state.lower:
@@ -154,7 +150,6 @@ class CuttingPlanes(Solver):
             predicted=lower,
             label=label[keep],
             idle=idle[keep],
-            stumbles=stumbles,
         )
 
 

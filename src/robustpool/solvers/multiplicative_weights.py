@@ -24,7 +24,7 @@ import numpy as np
 from .. import checks
 from ..errors import UnsupportedError
 from ..families.nature import NO_CONTINUUM, ListableFamily
-from .solver import Outcome, Solver
+from .solver import Outcome, Solver, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,10 +47,9 @@ LIGHT = 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class State:
-    """All there is to know after a round; never changed, so an interrupted run is whole and a saved one goes on."""
+class WeightsState(State):
+    """Nature's mixture, and the sums over all rounds, after a round."""
 
-    round: int = 0
     log_weights: Floats  # (structures,) nature's next mixture, its largest entry 0
     masses: Floats  # (cells, states) its mass table
     offset: float  # its expected offset
@@ -60,9 +59,7 @@ class State:
     table_sum: Floats
     rate: float
     expected: float = -math.inf  # the lower bound of the last round's mixture
-    lower: float = -math.inf
     saved_weights: Floats  # the mixture that gives ``lower``; empty if it is the average of all rounds
-    upper: float = math.inf
     upper_table: Floats  # the table that gives ``upper``
 
     @cached_property
@@ -86,7 +83,7 @@ class MultiplicativeWeights(Solver):
     epsilon: float | None = None
 
     method: ClassVar[str] = "multiplicative-weights"
-    state: ClassVar[type[State]] = State
+    state: ClassVar[type[WeightsState]] = WeightsState
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -128,17 +125,16 @@ class MultiplicativeWeights(Solver):
             raise UnsupportedError(f"the theory mode needs a bounded loss; the {loss.name} loss is not.")
         return float(np.max(game.scale * bound - game.offset))
 
-    def start(self, game: FiniteGame) -> State:
+    def start(self, game: FiniteGame) -> WeightsState:
         """The uniform mixture, before the first round."""
         count = len(game.family)
         weights = np.full(count, 1 / count)
         masses = game.masses(weights)
-        if self.epsilon is None:
-            rate = 1.0
-        else:
+        rate = 1.0
+        if self.epsilon is not None:
             bound = self.payoff_bound(game) or 1.0  # 0: every payoff is 0, and any rate will do
             rate = math.log(1 + math.sqrt(2 * math.log(count) / self.theory_rounds(game))) / bound
-        return State(
+        return WeightsState(
             log_weights=np.zeros(count),
             masses=masses,
             offset=float(weights @ game.offset),
@@ -150,14 +146,14 @@ class MultiplicativeWeights(Solver):
             upper_table=np.full_like(masses, 1 / game.tables.states),
         )
 
-    def iterate(self, nature: FiniteNature, state: State | None = None) -> Iterator[State]:
+    def iterate(self, nature: FiniteNature, state: WeightsState | None = None) -> Iterator[WeightsState]:
         """Round after round, without end; from ``state`` on if it is given."""
         state = self.start(nature.game) if state is None else state
         while True:
             state = self.step(nature.game, nature.responder, state)
             yield state
 
-    def outcome(self, nature: FiniteNature, state: State) -> Outcome:
+    def outcome(self, nature: FiniteNature, state: WeightsState) -> Outcome:
         """The best mixture, without the structures that hardly weigh if that hardly costs anything."""
         game, upper, tolerance = nature.game, state.upper, self.tolerance if self.epsilon is None else 0.0
 
@@ -173,7 +169,7 @@ class MultiplicativeWeights(Solver):
         labels = np.arange(len(weights), dtype=np.float64)[:, None]
         return Outcome(state.upper_table, labels[:0], nature.mixture(labels, weights), lower)
 
-    def step(self, game: FiniteGame, responder: Responder, state: State) -> State:
+    def step(self, game: FiniteGame, responder: Responder, state: WeightsState) -> WeightsState:
         """One round."""
         number = state.round + 1
         response = responder(state.masses)
@@ -194,11 +190,9 @@ class MultiplicativeWeights(Solver):
         lower, saved = max(bounds, key=lambda pair: pair[0])
         if state.lower >= lower:
             lower, saved = state.lower, state.lower_weights
-        upper, upper_table = min(
-            [(state.upper, state.upper_table), (largest, response.table), (largest_mean, mean)],
-            key=lambda pair: pair[0],
-        )
-        return State(
+        tables = [(state.upper, state.upper_table), (largest, response.table), (largest_mean, mean)]
+        upper, upper_table = min(tables, key=lambda pair: pair[0])
+        return WeightsState(
             **mixture,
             round=number,
             weight_sum=weight_sum,

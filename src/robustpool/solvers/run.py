@@ -123,16 +123,13 @@ class Run:
 
     def _reason(self, state: State) -> Stopped | None:
         practical = self.solver.epsilon is None
-        if practical and state.upper - state.lower <= self.solver.tolerance * self._share:
+        # Half of the tolerance is left for a canonical table, or for what a last search finds.
+        share = 0.5 if self.solver.canonical or self.nature.final_search else 1.0
+        if practical and state.upper - state.lower <= self.solver.tolerance * share:
             return Stopped.GAP
         if state.round >= self.settings.rounds:
             return Stopped.ROUNDS if practical else Stopped.THEORY
         return None
-
-    @property
-    def _share(self) -> float:
-        """How much of the tolerance is the solver's; half is left for a canonical table, or for what a last search finds."""
-        return 0.5 if self.solver.canonical or self.nature.final_search else 1.0
 
     def _record(self, state: State, seconds: float) -> None:
         """Add a round to the trace; the latest round is always its last entry."""

@@ -51,9 +51,7 @@ class Solution:
     trace: tuple[TracePoint, ...]
     settings: Settings
     guarantee: Guarantee | None = None  # in theory mode: what the theorem promises
-    searched: bool = (
-        False  # whether nature's answer to the table was a search: ``upper`` is then the worst that was found
-    )
+    searched: bool = False  # whether ``upper`` is the worst that nature's search found
 
     @property
     def gap(self) -> float:
@@ -106,8 +104,7 @@ class Solution:
         ]
         if self.guarantee is not None:
             facts.append(("guarantee", self.guarantee.says))
-        parts = (html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
-        return html.card("Solution", *parts)
+        return html.card("Solution", html.facts(facts), *self.mixture._html(5), self.aggregator._repr_html_())
 
     def __repr__(self) -> str:
         """The verdict in a line."""

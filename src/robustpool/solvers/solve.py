@@ -69,8 +69,8 @@ def solve(
     checks.extra("a new design", "solve")
     if resume and checkpoint is None:
         raise InputError("resume needs a checkpoint file to continue from; checkpoint is None.")
-    given = {"tolerance": tolerance, "canonical": canonical, "epsilon": epsilon, "rounds": rounds}
-    run = _run(family, loss, paradigm, lipschitz, restrictions, nature, _solver(solver, method, given))
+    given = {"method": method, "tolerance": tolerance, "canonical": canonical, "epsilon": epsilon, "rounds": rounds}
+    run = _run(family, loss, paradigm, lipschitz, restrictions, nature, _solver(solver, given))
     return run.solve(progress, checkpoint, resume=resume)
 
 
@@ -97,7 +97,8 @@ def rounds(
     >>> gap <= 1e-6
     True
     """
-    return _run(family, loss, paradigm, lipschitz, restrictions, nature, _solver(solver, method, settings)).states()
+    solver = _solver(solver, {"method": method, **settings})
+    return _run(family, loss, paradigm, lipschitz, restrictions, nature, solver).states()
 
 
 def _run(
@@ -119,20 +120,19 @@ def _run(
     return Run(family, opponent, solver, paradigm, kind, limits, began)
 
 
-def _solver(solver: Solver | None, method: str | None, given: dict[str, Any]) -> Solver:
+def _solver(solver: Solver | None, given: dict[str, Any]) -> Solver:
     """The solver, or the one that the settings describe."""
     settings = {name: value for name, value in given.items() if value is not None}
     if solver is not None:
-        if method is not None or settings:
-            names = ", ".join([*(["method"] if method is not None else []), *settings])
-            raise InputError(f"give a solver or its settings, not both; these were also given: {names}.")
+        if settings:
+            raise InputError(f"give a solver or its settings, not both; these were also given: {', '.join(settings)}.")
         return solver
     if {"rounds", "epsilon"} <= settings.keys():
         raise InputError(
             f"give rounds or epsilon, not both: epsilon = {settings['epsilon']!r} determines the number of rounds."
         )
     default = MultiplicativeWeights.method if "epsilon" in settings else CuttingPlanes.method
-    method = checks.choice("method", method or default, SOLVERS)
+    method = checks.choice("method", settings.pop("method", None) or default, SOLVERS)
     if "epsilon" in settings and method != MultiplicativeWeights.method:
         raise InputError(f"epsilon belongs to the method multiplicative-weights; the method is {method!r}.")
     if "canonical" in settings and method != CuttingPlanes.method:

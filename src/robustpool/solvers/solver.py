@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import checks
 
@@ -17,20 +18,13 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 
-class State(Protocol):
-    """What every state of a solver has; it is a frozen record that is never changed."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class State:
+    """All there is to know after a round; never changed, so an interrupted run is whole and a saved one goes on."""
 
-    @property
-    def round(self) -> int:
-        """How many rounds were played."""
-
-    @property
-    def lower(self) -> float:
-        """The best lower bound on the value of the game so far."""
-
-    @property
-    def upper(self) -> float:
-        """The best upper bound so far."""
+    round: int = 0  # how many were played
+    lower: float = -math.inf  # the best bounds on the value of the game so far
+    upper: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)

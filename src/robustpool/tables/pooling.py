@@ -12,7 +12,6 @@ from ..aggregators.distributions import combine_distributions, distribution_rule
 from ..aggregators.rules import Rule
 from ..checks import number
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
-from ..designs.design import agents_of
 from ..errors import InputError
 from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine
 from ..wording import counted
@@ -143,7 +142,7 @@ class Pool:
         self._half_life = None if half_life is None else number("half_life", half_life, above=0)
         self._aggregator, self._clip = aggregator, clip_for(aggregator, clip)
         self._by_default = clip is None
-        self._agents = agents_of(aggregator)
+        self._agents = getattr(aggregator, "agents", None)  # None: any number, or nobody knows
         self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
         if self._half_life is not None and not self._takes_weights:
             raise InputError("half_life needs weights, which this rule does not accept.")

@@ -67,11 +67,10 @@ class Plan:
     @property
     def practical(self) -> str:
         """What to run instead."""
-        grid = "--reports 20 --priors 400" if self.lipschitz is not None else "--priors 400"
-        what = f"--reports {self.N}" if self.lipschitz is None else f"--lipschitz {self.lipschitz:g}"
+        grid = f"--reports {self.N}" if self.lipschitz is None else f"--lipschitz {self.lipschitz:g} --reports 20"
         return (
             "In practice, measure the gap instead: "
-            f"`robustpool design {what} {grid} --tolerance {self.epsilon:g}` stops when the gap is small enough "
+            f"`robustpool design {grid} --priors 400 --tolerance {self.epsilon:g}` stops when the gap is small enough "
             "and reports it."
         )
 
