@@ -60,7 +60,7 @@ def test_over_confident_agents_make_extremising_lose() -> None:
         assert of(comparison, name).verdict is Verdict.WORSE
     words = said(comparison)
     assert "over-confident: their calibration slope is 0.4" in words
-    assert "expected to do worse than the mean, unless the forecasters are recalibrated first" in words
+    assert "expected to do worse than the mean, unless recalibrated first" in words
     assert "Every rule that extremises loses to the mean here, as expected." in words
     assert words.startswith("What to do: recalibrate the forecasters (slope), then use")
     assert "--recalibrate auto" in said(compare(table, rules=RULES_HERE, recalibrate="none"))
@@ -107,7 +107,7 @@ def test_so_many_over_confident_agents_gain_by_stretching() -> None:
     found = diagnose(comparison)
     assert (found.confidence, found.stretched, found.extremising) == (Confidence.OVER, True, Extremising.HELPS)
     words = said(comparison)
-    assert "The individual forecasters are over-confident" in words
+    assert "Individual forecasters are over-confident" in words
     assert (
         "But averaging corrects this: the average of their log-odds should be multiplied by 3.1 (2.6 to 3.6), so rules "
         "that extremise by about this factor are expected to gain." in words
@@ -122,7 +122,7 @@ def test_so_many_over_confident_agents_gain_by_stretching() -> None:
 def test_a_stretch_that_is_not_told_from_1_promises_no_gain(questions: int, agents: int) -> None:
     found = compare(simulated(questions, agents, slope=0.5, shared=0.3), rules=RULES_HERE)
     assert not diagnose(found).stretched
-    assert "expected to do worse than the mean, unless the forecasters are recalibrated first" in said(found)
+    assert "expected to do worse than the mean, unless recalibrated first" in said(found)
 
 
 # ---------------------------------------------------------------------------------------------------------- thresholds

@@ -164,7 +164,7 @@ def test_the_text_has_the_table_and_the_advice(overconfident: str, monkeypatch: 
     assert f"Always forecasting the base rate scores {data['base_rate_brier']:.4f}." in lines
     why = " ".join(done.stdout.split("\n\n")[-1].split())
     assert data["advice"].endswith(why)
-    assert why.endswith("This is measured, not proved; if questions depend on each other, name a cluster column.")
+    assert why.endswith("This is measured, not proved; if questions are related, name a cluster column.")
 
 
 def test_the_command_names_the_file_and_how_it_was_read(tmp_path: Path) -> None:

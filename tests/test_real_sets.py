@@ -36,8 +36,13 @@ PAIRS = {
 FOUND = {
     "replication_surveys": (Sample.ENOUGH, Confidence.OVER, Sharing.PARTLY, "forecasters are over-confident"),
     "fte_midterms": (Sample.ENOUGH, Confidence.UNDER, Sharing.NESTED, "information is nested"),
-    "forecastbench_super": (Sample.ENOUGH, Confidence.IN_LINE, Sharing.PARTLY, "nothing promises that they beat"),
-    "aggrecat_replication": (Sample.SMALL, Confidence.CANNOT_TELL, Sharing.PARTLY, "cannot tell which rule is best"),
+    "forecastbench_super": (Sample.ENOUGH, Confidence.IN_LINE, Sharing.PARTLY, "there is no guarantee that they beat"),
+    "aggrecat_replication": (
+        Sample.SMALL,
+        Confidence.CANNOT_TELL,
+        Sharing.PARTLY,
+        "too few to tell which rule is best",
+    ),
 }
 
 
@@ -102,7 +107,7 @@ def test_over_confident_surveys_two_at_a_time_and_all_at_once() -> None:
     assert stretch.value == pytest.approx(1.05, abs=0.01)
     for comparison in (everyone, two):
         assert not diagnose(comparison).stretched
-        assert "expected to do worse than the mean, unless the forecasters are recalibrated first" in said(comparison)
+        assert "expected to do worse than the mean, unless recalibrated first" in said(comparison)
         assert {rule.recalibration for rule in comparison.recalibrated} == {"platt"}  # the mean expects too much
         assert "because the mean forecasts too high" in said(comparison)
     assert "Every rule that extremises loses to the mean here, as expected." in said(two)

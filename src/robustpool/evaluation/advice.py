@@ -141,7 +141,7 @@ def _keep(comparison: Comparison) -> str:
         return keep
     trial = _command(best, comparison.clip) if best.recalibration != "none" else ""
     return (
-        f"{keep} {_after(best)} has the best score{' of the others' if leaning else ''}, {best.brier.value:.4f} against "
+        f"{keep} {_after(best)} scores best{' of the others' if leaning else ''}, {best.brier.value:.4f} against "
         f"{reference.brier.value:.4f}, but is not significantly better than {the(reference.name)} "
         f"({best.difference.low:+.4f} to {best.difference.high:+.4f}){f'; to try it: {trial}' if trial else ''}."
     )
@@ -158,7 +158,7 @@ def _why_not_the_best(winner: RuleScore, comparison: Comparison, diagnosis: Diag
         why = "there is no second opinion to combine"
     else:
         why = "this may be luck"
-    return f"; {_after(best)} has the best score, {best.brier.value:.4f}, but {why}"
+    return f"; {_after(best)} scores best, {best.brier.value:.4f}, but {why}"
 
 
 def _stands(minimax: RuleScore, comparison: Comparison) -> bool:
@@ -288,11 +288,10 @@ def _recalibration(comparison: Comparison, diagnosis: Diagnosis) -> str:
         possible = comparison.options is None and diagnosis.sample is Sample.ENOUGH
         wanted = possible and diagnosis.confidence in (Confidence.OVER, Confidence.UNDER)
         return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
-    scores = [
-        f"{the(rule.name)} scores {rule.brier.value:.4f}"
-        for rule in sorted(comparison.recalibrated, key=lambda rule: rule.name)
-        if rule.name in (comparison.reference, DEFAULT)
-    ]
+    ordered = sorted(comparison.recalibrated, key=lambda rule: rule.name)
+    shown = [rule for rule in ordered if rule.name in (comparison.reference, DEFAULT)]
+    verbs = [" scores", *[""] * len(shown)]
+    scores = [f"{the(rule.name)}{verb} {rule.brier.value:.4f}" for rule, verb in zip(shown, verbs, strict=False)]
     method, lean = comparison.recalibrated[0].recalibration, _lean(comparison)
     why = f", because {the(comparison.reference)} forecasts {lean}" if lean and method.startswith("platt") else ""
     return f"After recalibration ({method}{why}), {listed(scores)}."
@@ -309,7 +308,7 @@ def _lean(comparison: Comparison) -> str:
 def _reservation(comparison: Comparison) -> str:
     if comparison.clusters is not None:
         return "This is measured, not proved."
-    return "This is measured, not proved; if questions depend on each other, name a cluster column."
+    return "This is measured, not proved; if questions are related, name a cluster column."
 
 
 def _theorys_case(diagnosis: Diagnosis) -> bool:

@@ -40,13 +40,13 @@ def confidence_says(individuals: Individuals, diagnosis: Diagnosis) -> str:
         case Confidence.CANNOT_TELL:
             return f"{cannot}{measured} (1 means calibrated)."
         case Confidence.IN_LINE:
-            return f"The individual forecasters are roughly calibrated: {measured}."
+            return f"Individual forecasters are roughly calibrated: {measured}."
         case Confidence.WRONG_WAY:
             return f"The forecasters {diagnosis.confidence.value}: is the outcome column reversed? {measured.capitalize()}."
         case Confidence.UNINFORMED:
             return f"The forecasters {diagnosis.confidence.value}: {measured}."
         case _:
-            return f"The individual forecasters are {diagnosis.confidence.value}: {measured}."
+            return f"Individual forecasters are {diagnosis.confidence.value}: {measured}."
 
 
 def _sharing(rho: Interval | None, sharing: Sharing) -> str:
@@ -87,7 +87,7 @@ def _of_over_confidence(stretch: Interval | None, diagnosis: Diagnosis) -> str:
         )
     return (
         "Rules that extremise strongly (product, extremized-odds) amplify this: they are "
-        "expected to do worse than the mean, unless the forecasters are recalibrated first."
+        "expected to do worse than the mean, unless recalibrated first."
     )
 
 

@@ -207,7 +207,7 @@ class Nature(ABC):
         In cones where the loss can be lifted and nothing else is asked for.
         """
         tables = self.tables
-        own = tables.layout.constraints or tables.loss.lift(tables.cells, tables.states) is None
+        own = tables.layout.constraints or tables.loss.lift(1, tables.states) is None
         return ConvexMaster(tables) if own else MasterProgramme(tables)
 
     def least(self, cuts: Any, weights: Floats) -> float:

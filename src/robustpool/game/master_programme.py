@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,9 +81,13 @@ class MasterProgramme:
 
     def __init__(self, tables: FeasibleTables) -> None:
         self.tables = tables
-        self.lift: Any = tables.loss.lift(tables.cells, tables.states)  # the loss in cones
         self.part = lru_cache(maxsize=1)(self._part)  # a round asks twice about the same cuts
         self.rows = lru_cache(maxsize=1)(self._rows)
+
+    @cached_property
+    def lift(self) -> Any:
+        """The loss in cones."""
+        return self.tables.loss.lift(self.tables.cells, self.tables.states)
 
     def __call__(self, cuts: Cuts, centre: Floats, rho: float, aim: Aim | None = None) -> Proposal:
         """The master's table and mixture; the centre itself if the cone solver fails.
