@@ -363,8 +363,8 @@ def test_a_column_that_names_few_questions_is_told(robustpool: Any, command: str
         "robustpool: there is no forecast, because 12 of 14 answers were replaced by later rows: the column 'league' identifies "
         "only 1 question; name others, such as --column question_id=NAME or NAME,NAME.\n"
     )
-    time = "looks like a time and was not used; to use a time column, pass --column timestamp=match_day.\n"
-    assert time in said
+    unused = "robustpool: the column 'match_day' looks like a time and was not used; "
+    assert f"{unused}to use a time column, pass --column timestamp=match_day.\n" in said
     status, printed, _ = robustpool(command, "wide.csv", "--column", "question_id=league,match_day", "--json")
     assert (status, json.loads(printed)["questions"]) == (0, 7)
 
