@@ -187,7 +187,8 @@ class RobustVotingClassifier(PooledClassifier, m.Composition):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class, and the first of them if several are: (samples, ...) -> (samples,)."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        likeliest = np.argmax(self.predict_proba(X), axis=1)  # which says if nothing was fitted
+        return self.classes_[likeliest]
 
     def transform(self, X: Any) -> Floats:
         """What the members say, calibrated if they are, before clipping and pooling.
