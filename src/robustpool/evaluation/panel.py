@@ -74,9 +74,10 @@ def resolved(table: ForecastTable, least: int) -> ForecastTable:
         probability=table.probability[rows],
         outcome=table.outcome[kept],
         weight=None if table.weight is None else table.weight[rows],
-        timestamp=None,
+        timestamp=None if table.timestamp is None else table.timestamp[rows],
         cluster=None if table.cluster is None else table.cluster[kept],
         options=None if table.options is None else [table.options[q] for q in places],
+        resolved=None if table.resolved is None else table.resolved[kept],
     )
 
 

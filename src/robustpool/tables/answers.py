@@ -66,6 +66,7 @@ class Answers:
     options: Options | None = None
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they are whole numbers
     doubts: list[tuple[int, str, str]] = field(default_factory=list)  # outcomes not taken: entry, rule and words
+    undated: list[tuple[int, str, str]] = field(default_factory=list)  # dates of resolution not taken, likewise
 
     def count(self, **more: int) -> None:
         """Add to the tally."""
@@ -141,9 +142,16 @@ class Answers:
 
     def unused_outcomes(self) -> RowsLeftOut:
         """Which questions are taken without the outcome that some row says, and why."""
+        return self._unused(self.doubts)
+
+    def unused_dates(self) -> RowsLeftOut:
+        """Which questions are taken without the date of resolution that some row says, and why."""
+        return self._unused(self.undated)
+
+    def _unused(self, doubts: list[tuple[int, str, str]]) -> RowsLeftOut:
         log = RejectionLog(self.log.place)
-        lines, _ = self.lines(np.array([entry for entry, _, _ in self.doubts], dtype=np.int64))
-        for line, (_, rule, says) in sorted(zip(lines.tolist(), self.doubts, strict=True), key=lambda pair: pair[0]):
+        lines, _ = self.lines(np.array([entry for entry, _, _ in doubts], dtype=np.int64))
+        for line, (_, rule, says) in sorted(zip(lines.tolist(), doubts, strict=True), key=lambda pair: pair[0]):
             log.add(rule, line, says)
         return log.done()
 
@@ -158,6 +166,7 @@ class Answers:
         rows["r"] = rows["r"].astype(np.int64)
         first = _least(rows["r"], start)
         outcome, cluster, refused = self._facts(rows, question, start, first)
+        resolved = self._resolved(rows, start, refused)
         kept = ~np.isnan(rows["p"]) & ~refused[question]
         if self.options is not None:
             kept |= rows["bad"] & ~refused[question]  # if one option is rejected, the whole answer is
@@ -193,6 +202,7 @@ class Answers:
             outcome=frozen(outcome[order]),
             cluster=None if cluster is None else frozen(cluster[order]),
             options=None if self.options is None else self._option_names(part, parts, order),
+            resolved=None if resolved is None else frozen(resolved[order]),
             **optional,
         )
         return Part(table, first[order])
@@ -228,6 +238,8 @@ class Answers:
             probability = "CASE WHEN no THEN 1 - probability ELSE probability END"
         if "outcome" in there:
             columns["o"] = f"(CASE WHEN fault IS NULL THEN {outcome} ELSE {NOTHING} END)::SMALLINT"
+        if "resolved" in there:
+            columns["d"] = "coalesce(CASE WHEN fault IS NULL THEN resolved END, '-inf'::DOUBLE)"
         columns["p"] = f"coalesce(CASE WHEN fault IS NULL THEN {probability} END, 'nan'::DOUBLE)"
         named = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
         sieves = self.entries.sieves
@@ -291,12 +303,28 @@ class Answers:
         texts = self.texts(entries, "question", "forecaster", "outcome_text")
         for each, entry, line, name, who, text in zip(questions, entries, before, *texts, strict=True):
             if unread[each] < NEVER:
-                where = f"question {named(name)}" + ("" if self.entries.width > 1 else f", forecaster {named(who)}")
                 rule = TWO_VALUED if self.options is None else ONE_OPTION
-                self.doubts.append((int(entry), rule, f"({where}) is {quoted(text)}"))
+                self.doubts.append((int(entry), rule, self._says(name, who, text)))
             else:
                 says = f"(question {named(name)}) differs from {self.log.place} {line}"
                 self.doubts.append((int(entry), ONE_OUTCOME, says))
+
+    def _resolved(self, rows: dict[str, Any], start: Integers, refused: Booleans) -> Floats | None:
+        """When the outcome of each question became known: the latest date of its rows, NaN if one of them cannot be read."""
+        if "d" not in rows:
+            return None
+        latest = np.maximum.reduceat(rows["d"], start) if len(start) else rows["d"]
+        unread = _least(np.where(np.isnan(rows["d"]), rows["r"], NEVER), start)
+        entries = unread[(unread < NEVER) & ~refused]
+        texts = self.texts(entries, "question", "forecaster", "resolved_text")
+        for entry, *says in zip(entries.tolist(), *texts, strict=True):
+            self.undated.append((entry, self.entries.date_rule, self._says(*says)))
+        return np.where(np.isfinite(latest) & ~refused, latest, np.nan)
+
+    def _says(self, question: str, forecaster: str, text: str) -> str:
+        """What an entry says of its question; in a wide table no forecaster says it."""
+        where = f"question {named(question)}" + ("" if self.entries.width > 1 else f", forecaster {named(forecaster)}")
+        return f"({where}) is {quoted(text)}"
 
     def _refuse_clusters(
         self, rows: dict[str, Any], question: Integers, questions: Integers, other: Integers, earlier: Integers

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .csv_source import LONGEST_FIELD
 from .engine import among, literal, stripped
+from .recency import DAY
 from .values import FIRST_DAY, LAST_DAY, LATEST, MISSING, NO, YES
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ SIGNED = "a value below 1 must have a % sign if other values have one"
 POSITIVE = "weight must be a positive number"
 READABLE = "timestamp must be ISO 8601 or seconds since 1970"
 IN_FORMAT = "timestamp must be written as {}"
+DATED = "the date of resolution must be ISO 8601 or seconds since 1970"
+DATED_IN_FORMAT = "the date of resolution must be written as {}"
 TOO_LONG = f"a field must have at most {LONGEST_FIELD:,} characters"
 NO_QUESTION, NO_FORECASTER = "question_id must not be empty", "forecaster_id must not be empty"
 NO_OPTION = "option must not be empty"
@@ -113,9 +116,8 @@ class Cell(NamedTuple):
         if date_format is not None:
             time = f"epoch(TRY_STRPTIME({text}, {literal(date_format)}))"
             return f"CASE WHEN {time} > {EARLIEST} THEN {time} END"
-        number = self.number()
+        number, is_day = self.number(), self._is_numeric_day
         day = f"epoch(TRY_STRPTIME(CAST(CAST({number} AS BIGINT) AS VARCHAR), '%Y%m%d'))"
-        is_day = f"{number} BETWEEN {FIRST_DAY} AND {LAST_DAY} AND {number} = floor({number})"
         iso = f"coalesce(TRY_CAST({text} AS TIMESTAMPTZ), TRY_STRPTIME({text}, {BASIC_FORMATS})::TIMESTAMPTZ)"
         of_text = (
             "NULL" if self.is_number else f"CASE WHEN regexp_matches({text}, '^[12][0-9]{{3}}') THEN epoch({iso}) END"
@@ -123,6 +125,29 @@ class Cell(NamedTuple):
         return (
             f"CASE WHEN {number} IS NULL THEN {of_text} WHEN {is_day} THEN {day} "
             f"WHEN abs({number}) < {LATEST} THEN {number} END"
+        )
+
+    @property
+    def _is_numeric_day(self) -> str:
+        """Whether it is a day written as YYYYMMDD."""
+        number = self.number()
+        return f"{number} BETWEEN {FIRST_DAY} AND {LAST_DAY} AND {number} = floor({number})"
+
+    def resolved(self, date_format: str | None) -> str:
+        """Seconds since 1970 when an outcome became known, for a day its last moment; NULL for nothing, NaN if unreadable.
+
+        Yes and no say whether a question is resolved, not when. In a column of times a day is midnight.
+        """
+        time, text = self.seconds(date_format), stripped(self.text)
+        if self.is_time:
+            is_day = f"{time} % {DAY} = 0"
+        elif date_format is not None:
+            is_day = str(re.search("%-?[HIcX]", date_format) is None)
+        else:
+            is_day = f"{self._is_numeric_day} OR regexp_full_match({text}, '[0-9]{{4}}[-/ ][0-9]+[-/ ][0-9]+')"
+        return (
+            f"CASE WHEN {self.missing} OR {among(f'lower({text})', YES | NO)} THEN NULL "
+            f"WHEN {time} IS NULL THEN 'nan'::DOUBLE WHEN {is_day} THEN nextafter({time} + {DAY}, {time}) ELSE {time} END"
         )
 
     def outcome(self, *, options: bool) -> str:
@@ -149,6 +174,7 @@ class Entries(NamedTuple):
     width: int  # entries of a row
     distributions: bool = False  # a row names the options, so that they are more than yes and no
     odds: bool = False
+    date_rule: str = DATED  # how dates of resolution must be written
 
     @property
     def sieves(self) -> int:
@@ -195,6 +221,9 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
         columns["outcome_text"] = stripped(cells["outcome"].text)
     if outcome_columns:
         columns["outcome_key"] = _joined(source, outcome_columns)
+    if "resolved" in cells:
+        columns["resolved"] = cells["resolved"].resolved(how.date_format)
+        columns["resolved_text"] = f"CASE WHEN isnan(resolved) THEN {cells['resolved'].text} END"
     if "cluster" in cells:
         columns["cluster"] = cells["cluster"].name
     checks = _checks(cells, plan, how)
@@ -214,7 +243,8 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
               FROM (SELECT *, {named} FROM {_unpivoted(source, plan)}))"""
     grouped = bool(plan.cells) and plan.cells[0].option is not None
     width = max(1, len(plan.cells))
-    return Entries(query, checks, frozenset(kept) - {"question", "forecaster"}, width, grouped, how.odds)
+    date_rule = DATED if how.date_format is None else DATED_IN_FORMAT.format(how.date_format)
+    return Entries(query, checks, frozenset(kept) - {"question", "forecaster"}, width, grouped, how.odds, date_rule)
 
 
 def ask_for_signs(engine: Engine, entries: Entries) -> None:

@@ -16,7 +16,10 @@ from .engine import among
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROLES = ("question_id", "forecaster_id", "probability", "outcome", "timestamp", "weight", "cluster", "option")
+ROLES = (
+    *("question_id", "forecaster_id", "probability"),
+    *("outcome", "timestamp", "weight", "cluster", "option", "resolved"),
+)
 """What a column can be."""
 
 NEEDED = ROLES[:3]
@@ -52,6 +55,10 @@ OURS = Format(
         "weight": ("weight",),
         "cluster": ("cluster", "cluster_id"),
         "option": ("option", "answer_option"),
+        "resolved": (
+            *("resolved", "resolved_at", "resolution_date", "resolution_time", "resolve_time", "date_resolved"),
+            *("resolved_on", "resolve_date"),
+        ),
     },
 )
 """The plain long format."""
@@ -126,6 +133,9 @@ GJP = Format(
     ),
 )
 """``survey_fcasts`` of the Good Judgment Project."""
+
+GJP_CLOSED, GJP_DATES = "date_closed", "%m/%d/%y"
+"""The day on which a question was closed in the Good Judgment Project's ``ifps.csv``, and how that file writes days."""
 
 IQISA = Format(
     "iqisa",

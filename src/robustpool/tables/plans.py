@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Columns = Mapping[str, str | Sequence[str]]
 
 LAYOUTS = ("auto", "long", "wide")
-BESIDE = ("question_id", "outcome", "cluster", "option")
+BESIDE = ("question_id", "outcome", "cluster", "option", "resolved")
 """What a wide table may have beside its forecasters."""
 
 NOT_ASKED = ("timestamp", "weight")

@@ -97,8 +97,10 @@ def read_forecasts(
         or pyarrow. A `ForecastTable` is returned as it is. ``"-"`` is standard input.
     layout
         ``"long"``: one answer per row, with the columns question_id, forecaster_id, probability, and perhaps outcome,
-        timestamp, weight, cluster and option. ``"wide"``: one question per row, one column of numbers for each forecaster,
-        or one for each forecaster and option.
+        timestamp, weight, cluster, option and resolved. ``"wide"``: one question per row, one column of numbers for each
+        forecaster, or one for each forecaster and option, and perhaps outcome, cluster and resolved.
+        ``resolved`` is the time when the outcome became known; a day without a time means its end, in UTC. Of several
+        for one question the latest counts. A question whose date cannot be read has none.
         By default the names of the columns decide.
     format
         ``"robustpool"``, or the export of others: ``"metaculus"``, ``"gjp"``, ``"iqisa"``, ``"hubverse"`` or
@@ -125,7 +127,7 @@ def read_forecasts(
     date_format
         How times are written, with the codes of strptime, such as ``"%d/%m/%Y"``, or their letters: ``"d/m/Y"``.
     outcomes
-        Another file or data frame with the outcomes of the questions.
+        Another file or data frame with the outcomes of the questions, and perhaps their dates of resolution.
     progress
         Called from time to time with the amount read so far and the total.
 
@@ -190,7 +192,7 @@ def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     values = how.values()
     plan = _plan(source, own, how, values)
-    joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question)
+    joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question, values)
     values = values._replace(odds=values.odds or plan.odds)
     made = entries.make_entries(source, plan, values, joined.columns if joined else ())
     own.run(made.query, how.progress)
@@ -244,7 +246,8 @@ def _count_percentages(answers: Answers) -> None:
 def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[RowsLeftOut, Tally]:
     """What was left out in the end; an error if that is everything, or anything while reading strictly."""
     rejected, outcomes = answers.log.done(), both(answers.tally.outcomes, answers.unused_outcomes())
-    tally = replace(answers.tally, outcomes=outcomes)
+    dates = answers.unused_dates()
+    tally = replace(answers.tally, outcomes=outcomes, dates=dates)
     if rejected.total and (how.strict or not rows):
         first = rejected.first[0].reason
         raise RejectedError(
@@ -253,10 +256,10 @@ def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[
     if not tally.entries:
         columns = ", ".join(map(repr, answers.source.names))
         raise InputError(f"forecasts must have at least one row; there is none below the columns {columns}.")
-    if outcomes.total and how.strict:
-        first = outcomes.first[0].reason
-        of_all = counted(questions, "question")
-        raise InputError(f"{first} (the outcomes of {outcomes.total:,} of {of_all} cannot be used).")
+    for what, unused in (("outcomes", outcomes), ("dates of resolution", dates)):
+        if unused.total and how.strict:
+            of_all = f"{unused.total:,} of {counted(questions, 'question')}"
+            raise InputError(f"{unused.first[0].reason} (the {what} of {of_all} cannot be used).")
     if not rows:
         untimed = f"no answer has a timestamp, which {'half_life' if how.as_of is None else 'as_of'} needs"
         why = "no answer is that old" if tally.later else untimed if tally.untimed else "every probability is missing"

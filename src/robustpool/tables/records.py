@@ -129,6 +129,7 @@ class Tally:
     small: int = 0  # those of them that are at most 1 per cent
     fraction: float | None = None  # the first of them that is between 0 and 1, as it was given
     outcomes: RowsLeftOut = field(default_factory=RowsLeftOut)  # why questions have no outcome that seem to have one
+    dates: RowsLeftOut = field(default_factory=RowsLeftOut)  # why they have no date of resolution
 
     @property
     def aside(self) -> dict[str, int]:
@@ -173,6 +174,7 @@ class ForecastTable:
     tally: Tally = field(default_factory=Tally)
     question_type: np.dtype[Any] | None = None  # of the names in the source, if they were whole numbers there
     options: Sequence[tuple[str, ...]] | None = None  # (questions,): the names of each one's options; None: yes and no
+    resolved: Floats | None = None  # (questions,), seconds since 1970 when the outcome became known, or NaN
     offsets: Integers = field(init=False, repr=False)  # (questions + 1,)
 
     def __repr__(self) -> str:
@@ -186,7 +188,7 @@ class ForecastTable:
         """Check the columns, make them read-only, and find where each question begins."""
         rows, questions = len(self.probability), len(self.questions)
         lengths = {"question": rows, "forecaster": rows, "weight": rows, "timestamp": rows}
-        lengths |= {"outcome": questions, "cluster": questions}
+        lengths |= {"outcome": questions, "cluster": questions, "resolved": questions}
         for name, length in lengths.items():
             column = getattr(self, name)
             if column is not None and len(column) != length:
@@ -195,7 +197,7 @@ class ForecastTable:
         self._keep("forecaster", numbers_of("forecaster", self.forecaster, self.forecasters))
         if self.cluster is not None:
             self._keep("cluster", whole("cluster", self.cluster))
-        for name in ("probability", "outcome", "weight", "timestamp"):
+        for name in ("probability", "outcome", "weight", "timestamp", "resolved"):
             if getattr(self, name) is not None:
                 self._keep(name, own(getattr(self, name), np.float64))
         self._check_values()
@@ -236,6 +238,10 @@ class ForecastTable:
             refuse("weight must be positive and finite", ~((w > 0) & (w < np.inf)), value(w))
         if self.timestamp is not None:
             refuse("timestamp must be finite or NaN", np.isinf(self.timestamp), value(self.timestamp))
+        if (dates := self.resolved) is not None:
+            says = "that of question {} is {:g}".format
+            wrong = np.isinf(dates)
+            refuse("resolved must be finite or NaN", wrong, lambda i: says(self.questions[i], dates[i]), "questions")
 
     def _keep(self, name: str, column: NDArray[Any]) -> None:
         object.__setattr__(self, name, column)

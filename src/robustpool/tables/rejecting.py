@@ -172,6 +172,9 @@ def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:
     if doubtful := tally.outcomes.total:
         which = "the outcome of 1 question" if doubtful == 1 else f"{doubtful:,} outcomes"
         lines.append(f"{which} {_was(doubtful)} not used: {_reasons(tally.outcomes)}.")
+    if undated := tally.dates.total:
+        which = "the date of resolution of 1 question" if undated == 1 else f"{undated:,} dates of resolution"
+        lines.append(f"{which} {_was(undated)} not used: {_reasons(tally.dates)}.")
     if tally.fraction is not None and 2 * tally.small > tally.percentages:
         share = 100 * tally.small // tally.percentages
         lines.append(

@@ -9,6 +9,7 @@ import shutil
 import sys
 import zipfile
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -285,6 +286,8 @@ def _says_something(row: tuple[Any, ...]) -> bool:
 
 
 def _text(cell: Any) -> str:
-    """A cell as text on one line."""
+    """A cell as text on one line; a workbook has no other way to write a day than its midnight."""
+    if isinstance(cell, datetime) and cell.time() == time.min:
+        cell = cell.date()
     text = "" if cell is None else cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
     return text.replace("\n", " ")
