@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from .forecasts import ClippedWarning as ClippedWarning
     from .forecasts import ContradictionWarning as ContradictionWarning
     from .forecasts import aggregate as aggregate
+    from .learning.fitting import fit as fit
+    from .learning.pool_file import load_pool as load_pool
+    from .learning.records import FittedPool as FittedPool
     from .losses.convex import ConvexLoss as ConvexLoss
     from .losses.loss import Loss as Loss
     from .solvers.cutting_planes import CuttingPlanes as CuttingPlanes
@@ -95,6 +98,9 @@ _HOMES = {
     "explanation.explain": ("explain",),
     "explanation.records": ("Explanation",),
     "forecasts": ("ClippedWarning", "ContradictionWarning", "aggregate"),
+    "learning.fitting": ("fit",),
+    "learning.pool_file": ("load_pool",),
+    "learning.records": ("FittedPool",),
     "losses.convex": ("ConvexLoss",),
     "losses.loss": ("Loss",),
     "families.regret": ("regret", "regrets"),

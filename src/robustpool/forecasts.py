@@ -28,6 +28,7 @@ from .aggregators.distributions import (
     least_share,
 )
 from .aggregators.grid import GridAggregator
+from .aggregators.learned_rule import LearnedRule
 from .aggregators.rows import answers, blocks, contradictory
 from .aggregators.rules import Rule
 from .designs.any_aggregator import AnyAggregator, as_aggregator
@@ -48,6 +49,12 @@ CLIP = 0.01
 CONTRADICTION = "0 and 1 for the same question contradict each other, so the forecast is 0.5; row {} has both"
 ALL_RULED_OUT = (
     "every option is ruled out by somebody, so all options get the same forecast; the first such row is row {}"
+)
+
+
+UNNAMED = (
+    "the pool weights forecasters by their track record, but these have no names, so all count the same; pass a data frame "
+    "with a column for each forecaster, or a table."
 )
 
 
@@ -99,8 +106,8 @@ def aggregate(
         frame with a column for each agent. Questions with more than two outcomes: an array of shape (questions, agents,
         options), in which each agent's numbers sum to 1. NaN or None: the agent did not answer.
     rule
-        The name of a rule (see `robustpool.aggregators.rules.RULES`), a design file (``*.json`` or a path), or any
-        callable from reports (m, n) to forecasts (m,).
+        The name of a rule (see `robustpool.aggregators.rules.RULES`), a design or a fitted pool (``*.json`` or a path),
+        or any callable from reports (m, n) to forecasts (m,).
     clip
         Clip the probabilities to [clip, 1 - clip] first. By default 0.01 for rules in which a certain report decides;
         0 turns clipping off. Averages of probabilities (`mean`, `median`, `trimmed-mean`, `karmarkar`,
@@ -137,7 +144,8 @@ def aggregate(
     options = values.ndim == 3
     if options:
         values = check_distributions(values)
-    combined = combine(values, distribution_rule(rule) if options else as_aggregator(rule), clip, weights)
+    aggregator = as_aggregator(rule)
+    combined = combine(values, aggregator, clip, _with_learned(weights, aggregator, probabilities))
     if combined.clipped and clip is None:
         answered = int(np.count_nonzero(~np.isnan(values[..., 0] if options else values)))
         what = "answer" if options else "report"
@@ -162,6 +170,9 @@ def combine(
     >>> combined.at_odds, combined.clipped
     ([0], 0)
     """
+    if isinstance(aggregator, LearnedRule):
+        pooled = combine(values, _pooling(aggregator, values), clip_for(aggregator, clip), weights)
+        return pooled._replace(forecasts=aggregator.corrected(pooled.forecasts))
     low = clip_for(aggregator, clip)
     if weights is not None and not isinstance(aggregator, Rule | DistributionRule):
         raise InputError("weights are for rules that accept them; a design or a callable does not.")
@@ -171,6 +182,28 @@ def combine(
     if isinstance(aggregator, Rule):
         return _by_rule(aggregator, values, low, by_agent)
     return Combined(_by_function(aggregator, values, low), [], outside(values, low))
+
+
+def _with_learned(weights: npt.ArrayLike | None, aggregator: Any, probabilities: Any) -> Any:
+    """The weights, times those that a fitted pool has for the columns of a data frame."""
+    if not isinstance(aggregator, LearnedRule) or aggregator.weights is None:
+        return weights
+    columns = getattr(probabilities, "columns", None)
+    if columns is None:
+        warnings.warn(UNNAMED, UserWarning, stacklevel=3)
+        return weights
+    learned = aggregator.weights_of([str(name) for name in columns])
+    return learned if weights is None or learned is None else np.asarray(weights, dtype=np.float64) * learned
+
+
+def _pooling(learned: LearnedRule, values: Floats) -> Rule | DistributionRule:
+    """The rule by which a fitted pool combines the reports before it recalibrates the result."""
+    options = values.ndim == 3
+    if options != learned.options:
+        two, more = "two outcomes", "more than two outcomes"
+        own, given = (more, two) if learned.options else (two, more)
+        raise InputError(f"the pool was fitted to questions with {own}; these have {given}.")
+    return learned.distribution_base if options else learned.base
 
 
 # ----------------------------------------------------------------------------------------------------------- clipping
@@ -188,11 +221,13 @@ def clip_for(aggregator: Callable[[Any], Any] | DistributionRule, clip: float | 
     [0.05, 0.0]
     """
     low = low_end(clip)
-    if not isinstance(aggregator, Rule | DistributionRule):
+    if not isinstance(aggregator, Rule | DistributionRule | LearnedRule):
         return low
     if aggregator.averages:
         return 0.0
-    return CLIP if clip is None else low
+    if clip is None:
+        return aggregator.clip if isinstance(aggregator, LearnedRule) else CLIP
+    return low
 
 
 def outside(values: Floats, low: float) -> int:

@@ -49,7 +49,7 @@ def mean(terms: Floats, weights: Floats) -> Floats:
 
 def log_linear(reports: Floats, weights: Floats) -> Floats:
     """f = g, the geometric mean of the distributions, divided by its sum."""
-    return _softmax(mean(np.log(reports), weights))
+    return softmax(mean(np.log(reports), weights))
 
 
 def robust(reports: Floats, weights: Floats) -> Floats:
@@ -58,13 +58,17 @@ def robust(reports: Floats, weights: Floats) -> Floats:
     The log-linear pool, pushed out by up to a fifth where it is far out already. With z = log g the fraction is
     tanh((z_1 - z_2)/2), which nothing can make overflow.
     """
-    z = mean(np.log(reports), weights)
+    return pushed(mean(np.log(reports), weights))
+
+
+def pushed(z: Floats) -> Floats:
+    """The distributions of `robust`, from mean logarithms z of shape (m, k)."""
     largest = np.partition(z, -2, axis=1)[:, -2:]
     lead = np.tanh((largest[:, 1] - largest[:, 0]) / 2)  # infinite where one option alone is left: tanh is 1
-    return _softmax(z * (1 + lead**2 / 5)[:, None])
+    return softmax(z * (1 + lead**2 / 5)[:, None])
 
 
-def _softmax(z: Floats) -> Floats:
+def softmax(z: Floats) -> Floats:
     """exp(z_k) / sum_j exp(z_j); the largest of each row is finite."""
     e = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(e / e.sum(axis=1, keepdims=True))

@@ -158,9 +158,13 @@ def robust(rows: Rows) -> Floats:
     never jumps, and f(1 - x) = 1 - f(x). Unanimous reports are pushed out as well: five times 0.9 gives 0.922. A single report
     is kept as it is. For two it is `minimax` with b = 1/10, whose worst case no rule undercuts.
     """
-    mean_log_odds = log_odds(rows) / rows.n
-    pushed = sigma(mean_log_odds * (1 + np.tanh(mean_log_odds / 2) ** 2 / 5))
-    return np.where(rows.n == 1, mean(rows), pushed) if (rows.n == 1).any() else pushed
+    forecasts = pushed(log_odds(rows) / rows.n)
+    return np.where(rows.n == 1, mean(rows), forecasts) if (rows.n == 1).any() else forecasts
+
+
+def pushed(mean_log_odds: Floats) -> Floats:
+    """sigma(L (1 + tanh(L/2)^2 / 5)) of mean log-odds L."""
+    return sigma(mean_log_odds * (1 + np.tanh(mean_log_odds / 2) ** 2 / 5))
 
 
 # --------------------------------------------------------------------- conditionally independent agents, given a prior

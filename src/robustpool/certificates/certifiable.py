@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..aggregators.grid import GridAggregator
+from ..aggregators.learned_rule import LearnedRule
 from ..aggregators.rules import Rule
 from ..designs.design import Design
 from ..errors import UnsupportedError
@@ -15,7 +17,7 @@ from ..verification.functions_of_the_mean import MEAN_SCHEMAS
 from ..verification.log_odds import Phi, read_phi
 from ..verification.reading import Refused
 from .dual import Piece, Problem
-from .log_odds import phi_of
+from .log_odds import linear, phi_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +56,8 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
         raise UnsupportedError(
             f"tables are certified for two agents; this one is for {table.agents} and the family has {agents}."
         )
+    if isinstance(chosen, LearnedRule):
+        return _learned(chosen, agents)
     if not isinstance(chosen, Rule):
         raise UnsupportedError(f"this aggregator has no known formula; {CUSTOM}")
     stem = chosen.name.partition(":")[0]
@@ -74,6 +78,18 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
     raise UnsupportedError(
         f"robustpool cannot certify the rule {chosen.name} for {agents} agents; worst_case searches for its worst case."
     )
+
+
+def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:
+    """A fitted pool: one that learned nothing is its rule, and logit f = a + b s/n is a rule of the summed log-odds."""
+    if chosen.weights is not None or chosen.options:
+        what = "weights of forecasters" if chosen.weights is not None else "questions with more than two outcomes"
+        raise UnsupportedError(
+            f"a fitted pool can be certified if it is a function of the summed log-odds; this one has learned {what}."
+        )
+    if not chosen.recalibrates:
+        return describe(chosen.base, agents)
+    return {"kind": "log-odds", "phi": linear(Fraction(chosen.slope) / agents, -chosen.intercept)}
 
 
 def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator:

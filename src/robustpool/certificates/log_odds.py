@@ -59,7 +59,7 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     """
     stem, given = rule.name.partition(":")[0], rule.parameters
     if agents == 1 and stem in ("robust", "minimax", "mean", "median", "trimmed-mean"):
-        return _linear(Fraction(1))  # f = x
+        return linear(Fraction(1))  # f = x
     if stem == "minimax":
         forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
@@ -67,7 +67,7 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
         a, b = (_exact(Fraction(1, number)) for number in (agents, 5 * agents))
         return {"form": "tanh", "a": a, "b": b, "k": 2.0 * agents}
     if stem == "bordley":
-        return _linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
+        return linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
     factors: dict[str, Callable[[], Fraction]] = {
         "geometric-odds": lambda: Fraction(1, agents),
         "extremized-odds": lambda: Fraction(given["d"]) / agents,
@@ -75,10 +75,11 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
         "log-odds": lambda: Fraction(given["alpha"]),
         "product": lambda: Fraction(1),
     }
-    return _linear(factors[stem]()) if stem in factors else None
+    return linear(factors[stem]()) if stem in factors else None
 
 
-def _linear(alpha: Fraction, shift: float = 0.0) -> dict[str, Any]:
+def linear(alpha: Fraction, shift: float = 0.0) -> dict[str, Any]:
+    """Phi(s) = alpha s - shift, as a certificate holds it."""
     return {"form": "linear", "alpha": _exact(alpha), "shift": shift}
 
 

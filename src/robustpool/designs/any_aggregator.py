@@ -1,4 +1,4 @@
-"""Whatever users call an aggregator: a rule's name, a design file, a function."""
+"""Whatever users call an aggregator: a rule's name, the file of a design or of a fitted pool, a function."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from ..aggregators.rules import get_rule
 from ..errors import InputError
 from ..typing import FilePath
 from .design_file import load_design
+from .pool_file import is_pool_file, load_learned_rule
 
 AnyAggregator = FilePath | Callable[[Any], Any]
-"""The name of a rule, a design file (``*.json`` or a path), or a callable from reports (m, n) to forecasts (m,)."""
+"""The name of a rule, a file (``*.json`` or a path) of a design or of a fitted pool, or a callable from reports (m, n) to
+forecasts (m,)."""
 
 
-def is_design_file(rule: object) -> TypeGuard[FilePath]:
-    """Whether a rule is meant as a design file: a path, or a name that ends in .json."""
+def is_aggregator_file(rule: object) -> TypeGuard[FilePath]:
+    """Whether a rule is meant as a file, of a design or of a fitted pool: a path, or a name that ends in .json."""
     return isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json"))
 
 
@@ -26,11 +28,13 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
     >>> as_aggregator("mean")([[0.2, 0.4]])
     array([0.3])
     """
-    if is_design_file(rule):
-        return load_design(rule)
+    if is_aggregator_file(rule):
+        return load_learned_rule(rule) if is_pool_file(rule) else load_design(rule)
     if isinstance(rule, str):
         return get_rule(rule)
-    aggregator: Any = rule if callable(rule) else getattr(rule, "aggregator", None)  # a solution has one
+    aggregator: Any = (
+        rule if callable(rule) else getattr(rule, "aggregator", None)
+    )  # a solution and a fitted pool have one
     if callable(aggregator):
         return aggregator
     raise InputError(f"rule must be the name of a rule, a design file or a callable; it is {rule!r}.")

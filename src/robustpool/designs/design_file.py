@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,7 +24,11 @@ from .design import Design
 from .records import FiniteRecord, IndependentMixture, ListedMixture, OtherRecord, TracePoint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..typing import FilePath
+
+T = TypeVar("T")
 
 DESIGN_FORMAT = "robustpool-design/1"
 
@@ -57,24 +62,35 @@ def save_design(solution: Designed, path: FilePath) -> None:
 
 def load_design(path: FilePath) -> Design:
     """Read a design file and check that nobody changed it."""
+    return load_sealed(path, "design", DESIGN_FORMAT, _design)
+
+
+def load_sealed(path: FilePath, kind: str, format: str, read: Callable[[dict[str, Any]], T]) -> T:
+    """Read a JSON file of some kind and format, check its hash, and make of its content what ``read`` makes."""
     name = os.fspath(path)
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"the design file {name!r} does not exist.") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"the design file {name!r} cannot be read ({error}).") from None
-    format = data.get("format") if isinstance(data, dict) else None
-    if format != DESIGN_FORMAT:
-        raise InputError(f"{name!r} is not a design: format must be {DESIGN_FORMAT!r}; it is {format!r}.")
+    data = read_json(path, kind)
+    given = data.get("format") if isinstance(data, dict) else None
+    if given != format:
+        raise InputError(f"{name!r} is not a {kind}: format must be {format!r}; it is {given!r}.")
     if data.get("hash") != content_hash(data):
         raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
     try:
-        return _design(data)
+        return read(data)
     except OverflowError:
-        raise InputError(f"{name!r} is not a whole design: it has a number that is too large.") from None
+        raise InputError(f"{name!r} is not a whole {kind}: it has a number that is too large.") from None
     except InputError as error:
-        raise InputError(f"{name!r} is not a whole design: {error}") from None
+        raise InputError(f"{name!r} is not a whole {kind}: {error}") from None
+
+
+def read_json(path: FilePath, kind: str) -> Any:
+    """The JSON value in a file."""
+    name = os.fspath(path)
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"the {kind} file {name!r} does not exist.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"the {kind} file {name!r} cannot be read ({error}).") from None
 
 
 def sealed(design: Design) -> Design:
@@ -99,27 +115,34 @@ def content_hash(data: dict[str, Any]) -> str:
 def design_to_json(design: Design) -> dict[str, Any]:
     """The JSON object of a design."""
     trace = {column.name: [getattr(point, column.name) for point in design.trace] for column in fields(TracePoint)}
-    return {"format": DESIGN_FORMAT, **_object(design), "trace": trace}
+    return {"format": DESIGN_FORMAT, **as_object(design), "trace": trace}
 
 
-def _object(record: Any) -> dict[str, Any]:
+def as_object(record: Any) -> dict[str, Any]:
+    """A record as a JSON object."""
     return {field.name: _plain(getattr(record, field.name)) for field in fields(record)}
 
 
 def _plain(value: Any) -> Any:
-    """A part of a design as JSON has it; families and aggregators say it themselves."""
+    """A part of a record as JSON has it; families and aggregators say it themselves."""
     if hasattr(value, "as_data"):
         return value.as_data()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return _object(value) if is_dataclass(value) else value
+    if hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return as_object(value) if is_dataclass(value) else value
 
 
 # --- JSON to records --------------------------------------------------------------------------------------------------
 
 
 def _design(data: dict[str, Any]) -> Design:
-    readers: dict[str, Any] = {name: partial(_read, kind, where=name) for name, kind in get_type_hints(Design).items()}
+    readers: dict[str, Any] = {
+        name: partial(read_value, kind, where=name) for name, kind in get_type_hints(Design).items()
+    }
     readers |= {"family": read_family, "aggregator": _aggregator, "mixture": _mixture, "trace": _trace}
     return Design(**{name: read(data.get(name)) for name, read in readers.items()})
 
@@ -127,35 +150,44 @@ def _design(data: dict[str, Any]) -> Design:
 def read_family(value: Any) -> FiniteRecord | ConditionallyIndependent | OtherRecord:
     """A family as it stands in a design file."""
     kind = _typed(str, _typed(dict, value, "family").get("kind"), "family.kind")
-    return _read(FAMILIES[kind], value, "family") if kind in FAMILIES else OtherRecord(value)
+    return read_value(FAMILIES[kind], value, "family") if kind in FAMILIES else OtherRecord(value)
 
 
 def _aggregator(value: Any) -> TableAggregator | GridAggregator:
     kind = checks.choice("aggregator.kind", _typed(dict, value, "aggregator").get("kind"), AGGREGATORS)
-    return _read(AGGREGATORS[kind], value, "aggregator")
+    return read_value(AGGREGATORS[kind], value, "aggregator")
 
 
 def _mixture(value: Any) -> ListedMixture | IndependentMixture:
     mixture = _typed(dict, value, "mixture")
-    return _read(IndependentMixture if "prior" in mixture else ListedMixture, mixture, "mixture")
+    return read_value(IndependentMixture if "prior" in mixture else ListedMixture, mixture, "mixture")
 
 
 def _trace(value: Any) -> tuple[TracePoint, ...]:
     hints = get_type_hints(TracePoint)
     table = _typed(dict, value, "trace")
-    columns = [_read(tuple[kind, ...], table.get(key), f"trace.{key}") for key, kind in hints.items()]  # type: ignore[valid-type]
+    columns = [read_value(tuple[kind, ...], table.get(key), f"trace.{key}") for key, kind in hints.items()]  # type: ignore[valid-type]
     if len({len(column) for column in columns}) > 1:
         raise InputError(f"the lists of trace must have one length; they have {[len(column) for column in columns]}.")
     return tuple(TracePoint(*row) for row in zip(*columns, strict=True))
 
 
-def _read(kind: Any, value: Any, where: str) -> Any:
+def read_value(kind: Any, value: Any, where: str) -> Any:
     """A value of the file as what it is meant to be; an error says where it is not."""
     options = get_args(kind)
+    if hasattr(kind, "_fields"):
+        parts = _typed(dict, value, where)
+        return kind(
+            *(read_value(part, parts.get(name), f"{where}.{name}") for name, part in get_type_hints(kind).items())
+        )
+    if get_origin(kind) is Mapping:
+        return {
+            key: read_value(options[1], item, f"{where}[{key!r}]") for key, item in _typed(dict, value, where).items()
+        }
     if NoneType in options:
-        return None if value is None else _read(options[0], value, where)
+        return None if value is None else read_value(options[0], value, where)
     if get_origin(kind) is tuple:
-        return tuple(_read(options[0], item, f"{where}[{k}]") for k, item in enumerate(_typed(list, value, where)))
+        return tuple(read_value(options[0], item, f"{where}[{k}]") for k, item in enumerate(_typed(list, value, where)))
     if get_origin(kind) is np.ndarray:
         return checks.frozen(checks.real_array(where, value))
     if kind is float:
@@ -174,7 +206,7 @@ def _record(kind: Any, value: Any, where: str) -> Any:
             raise InputError(f"{where}.{name} is missing.")
     hints = {} if kind in (*AGGREGATORS.values(), ConditionallyIndependent) else get_type_hints(kind)
     return kind(
-        **{name: _read(hints[name], parts[name], f"{where}.{name}") if hints else parts[name] for name in names}
+        **{name: read_value(hints[name], parts[name], f"{where}.{name}") if hints else parts[name] for name in names}
     )
 
 

@@ -156,23 +156,40 @@ def best_power(logs: Floats, outcomes: Floats, weights: Floats, clusters: Intege
     most, least = np.where(own, z, -np.inf).max(axis=1), np.where(own, z, np.inf).min(axis=1)
     if int(clusters.max()) + 1 < CLUSTERS_TO_FIT or not ((happened < most).any() and (happened > least).any()):
         return None
+    b = fit_power(logs, outcomes, weights)
+    _, mean, variance = _power_moments(logs, happened, weights, b)
+    gradients = (weights * (happened - mean))[None]
+    return intervals(np.array([b]), gradients, np.array([[weights @ variance]]), clusters)[0]
 
-    def moments(b: float) -> tuple[float, Floats, Floats]:
-        """The log likelihood, and for each row the mean and the variance of z under the distribution with power b."""
-        scaled = np.where(own, b * z, -np.inf)
-        log_total = np.logaddexp.reduce(scaled, axis=1)
-        p = np.exp(scaled - log_total[:, None])
-        mean = (p * z).sum(axis=1)
-        variance = (p * (z - mean[:, None]) ** 2).sum(axis=1)
-        return float(weights @ (b * happened - log_total)), mean, variance
+
+def fit_power(logs: Floats, outcomes: Floats, weights: Floats, *, pull: float = 0.0) -> float:
+    """The power b with the largest sum_i w_i (b z_iy - log sum_k exp(b z_ik)) - pull (b - 1)^2 / 2.
+
+    >>> z = np.tile([[2.0, 0.0]], (40, 1))
+    >>> y = np.tile([0.0, 0.0, 0.0, 1.0], 10)
+    >>> round(fit_power(z, y, np.ones(40), pull=1e9), 4)
+    1.0
+    """
+    happened = np.take_along_axis(logs, outcomes.astype(np.int64)[:, None], axis=1)[:, 0]
 
     def objective(b: Floats) -> tuple[float, Floats, Floats]:
-        value, mean, variance = moments(float(b[0]))
-        return value, np.array([weights @ (happened - mean)]), np.array([[weights @ variance]])
+        value, mean, variance = _power_moments(logs, happened, weights, float(b[0]))
+        away = b - 1
+        gradient = weights @ (happened - mean) - pull * away
+        return value - pull * float(away[0]) ** 2 / 2, gradient, np.array([[weights @ variance + pull]])
 
-    b = climb(objective, np.ones(1))
-    _, mean, variance = moments(float(b[0]))
-    return intervals(b, (weights * (happened - mean))[None], np.array([[weights @ variance]]), clusters)[0]
+    return float(climb(objective, np.ones(1))[0])
+
+
+def _power_moments(logs: Floats, happened: Floats, weights: Floats, b: float) -> tuple[float, Floats, Floats]:
+    """The log likelihood, and for each row the mean and the variance of z under the distribution with power b."""
+    own = np.isfinite(logs)
+    z = np.where(own, logs, 0.0)
+    scaled = np.where(own, b * z, -np.inf)
+    log_total = np.logaddexp.reduce(scaled, axis=1)
+    p = np.exp(scaled - log_total[:, None])
+    mean = (p * z).sum(axis=1)
+    return float(weights @ (b * happened - log_total)), mean, (p * (z - mean[:, None]) ** 2).sum(axis=1)
 
 
 def intervals(beta: Floats, gradients: Floats, information: Floats, clusters: Integers) -> list[Interval]:

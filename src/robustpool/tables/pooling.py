@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..aggregators.distributions import combine_distributions, distribution_rule
+from ..aggregators.learned_rule import LearnedRule
 from ..aggregators.rules import Rule
 from ..checks import number
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
@@ -99,6 +99,7 @@ def aggregate_table(
     )
     if isinstance(source, ForecastTable):
         check_unread(how)
+        pool.meet(source.forecasters, stacklevel=3)
         pool.add(source, np.arange(len(source.questions)))
         if pool.untimed and not pool.answered:
             raise InputError(f"half_life needs timestamps; no answer has one ({counted(source.rows, 'answer')}).")
@@ -108,6 +109,7 @@ def aggregate_table(
         return replace(pooled, forecasters=len(source.forecasters), **kept)
     library = None if is_path(source) else native_frame(source)
     with answers_of(source, how) as answers:
+        pool.meet(answers.forecaster_names() if pool.weighs else (), stacklevel=3)
         number = answers.number_of_parts(all_answers.ROOM)
         for done, part in enumerate(answers.parts(moment(as_of), room=all_answers.ROOM), start=1):
             pool.add(*part)
@@ -123,6 +125,10 @@ def aggregate_table(
     if tally.times and tally.replaced:
         warnings.warn(unused_times(tally), RowsLeftOutWarning, stacklevel=2)
     return pooled if library is None else pooled.frame(library)
+
+
+class ForecastersWarning(UserWarning):
+    """A pool that weights forecasters by their track record meets new ones, or misses some."""
 
 
 class Pooled(NamedTuple):
@@ -143,7 +149,10 @@ class Pool:
         self._aggregator, self._clip = aggregator, clip_for(aggregator, clip)
         self._by_default = clip is None
         self._agents = getattr(aggregator, "agents", None)  # None: any number, or nobody knows
-        self._takes_weights = isinstance(aggregator, Rule) and aggregator.takes_weights
+        self._takes_weights = isinstance(aggregator, LearnedRule) or (
+            isinstance(aggregator, Rule) and aggregator.takes_weights
+        )
+        self._by_forecaster: Floats | None = None
         if self._half_life is not None and not self._takes_weights:
             raise InputError("half_life needs weights, which this rule does not accept.")
         self._unweighted = False
@@ -153,9 +162,32 @@ class Pool:
         self._unfit: list[tuple[int, int]] = []  # questions with a number of answers that the rule is not made for
         self.answered = self.untimed = self.questions = self.clipped = 0
 
+    @property
+    def weighs(self) -> bool:
+        """Whether the aggregator has learned weights of forecasters."""
+        return isinstance(self._aggregator, LearnedRule) and self._aggregator.weights is not None
+
+    def meet(self, forecasters: Sequence[str], stacklevel: int) -> None:
+        """Take the weights of these forecasters from a pool that has learned some; say who is new, and who is missing."""
+        if not self.weighs:
+            return
+        assert isinstance(self._aggregator, LearnedRule)
+        self._by_forecaster = self._aggregator.weights_of(forecasters)
+        new, absent = self._aggregator.strangers(forecasters)
+        if new:
+            of_all = f"{new:,} of {counted(len(forecasters), 'forecaster')}"
+            words = f"{of_all} {'has' if new == 1 else 'have'} no track record in the pool, and {'counts' if new == 1 else 'each counts'} as an average one."
+            warnings.warn(words, ForecastersWarning, stacklevel=stacklevel)
+        if absent:
+            of_all = f"{absent:,} of the pool's {counted(len(self._aggregator.weights or ()), 'forecaster')}"
+            warnings.warn(f"{of_all} gave no answer here.", ForecastersWarning, stacklevel=stacklevel)
+
     def add(self, given: ForecastTable, first: Integers) -> None:
         """Combine the answers of a table; ``first`` says which of all questions its questions are."""
         table = given if self._half_life is None else weigh_by_age(given, self._half_life)
+        if self._by_forecaster is not None:
+            weights = self._by_forecaster[table.forecaster]
+            table = replace(table, weight=weights if table.weight is None else table.weight * weights)
         self.untimed += given.rows - table.rows
         self.questions += len(first)
         self.answered += table.rows
@@ -166,9 +198,7 @@ class Pool:
             if table.options is None:
                 self._pool(group, first, forecasts)
             else:
-                said = combine_distributions(
-                    group.reports, distribution_rule(self._aggregator), self._clip, group.weights
-                )
+                said = combine(group.reports, self._aggregator, self._clip, group.weights)
                 forecasts[group.questions, : group.reports.shape[2]] = said.forecasts
                 self._note(said.clipped, first[group.questions[said.at_odds]])
         self._parts.append(Pooled(first, forecasts, table.answers, table.outcome))

@@ -1,0 +1,55 @@
+"""What follows from a fit, in plain sentences. A gain is called one only if its interval does not hold 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..wording import counted
+from .records import DEFAULT
+
+if TYPE_CHECKING:
+    from ..evaluation.records import Interval
+    from .records import FittedPool
+
+FORM_WORDS = {
+    "mean": "It is the mean: nothing that was tried does better by more than one standard error.",
+    "robust": "It is the default rule, robust: nothing else does better by more than one standard error.",
+    "recalibrated": "It averages the log-odds of the answers and then recalibrates the average.",
+    "weighted": "It is the default rule, robust, with forecasters weighted by their track record.",
+    "weighted-recalibrated": (
+        "It averages the log-odds of the answers, weighted by the forecasters' track records, and then recalibrates the average."
+    ),
+}
+
+
+def summary(pool: FittedPool) -> FittedPool:
+    """The pool with its summary."""
+    return replace(pool, summary=tuple(sentences(pool)))
+
+
+def sentences(pool: FittedPool) -> list[str]:
+    """What the pool is, what it gains over the mean and over the default rule, and on what this rests."""
+    mean = next(each.brier for each in pool.tried if each.name == "mean")
+    unseen = (
+        f"On {counted(pool.scored, 'question')} that it had not seen, its Brier score is {pool.brier.value:.4f}, "
+        f"against {mean:.4f} for the mean."
+    )
+    return [
+        FORM_WORDS[pool.chosen],
+        unseen,
+        _compared(pool.over_mean, "the mean"),
+        _compared(pool.over_default, f"the default rule, {DEFAULT}"),
+        "This is measured, not proved.",
+    ]
+
+
+def _compared(gain: Interval, other: str) -> str:
+    interval = f"{gain.value:+.4f} (95 % interval {gain.low:+.4f} to {gain.high:+.4f})"
+    if gain.low == gain.high == 0:
+        return f"It says the same as {other}."
+    if gain.low > 0:
+        return f"It is better than {other}: the gain is {interval}."
+    if gain.high < 0:
+        return f"It is worse than {other}: the gain is {interval}."
+    return f"It is not shown to be better than {other}: the gain is {interval}, which holds 0."
