@@ -181,7 +181,7 @@ BAD = [
     ("aggregate 0,7 0.6", "report 1 must be a number; it is '0,7'; write 0.7."),
     ("aggregate -0.1 0.6", "probability must lie in [0, 1]; entry 0 is -0.1"),
     ("aggregate 1/0 0.6", "report 1 must be a number; it is '1/0'."),
-    ("aggregate 0.1 0.9 --rule d.json --clip 0.1", "clip is for rules"),
+    ("aggregate 0.1 0.9 --rule d.json --clip 0.1", "the design file 'd.json' cannot be read"),
     ("aggregate 0.1 --clip 0.7", "clip must lie in [0, 0.5); it is 0.7."),
     ("design --family none.json", "the family file 'none.json' does not exist."),
     ("design --family bad.json", "'bad.json': probabilities must sum to 1; structures[0].joint sums to 0.9."),

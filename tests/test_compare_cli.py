@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RULES = ("mean", "minimax", "geometric-odds")
-QUICK = ("--draws", "200", *(word for rule in RULES for word in ("--rule", rule)))
+QUICK = ("--draws", "200", "--recalibrate", "auto", *(word for rule in RULES for word in ("--rule", rule)))
 NOTHING_REJECTED: Any = {"total": 0, "counts": {}, "first": []}
 RULE_FIELDS = {
     "name", "brier", "brier_low", "brier_high", "brier_by_forecast", "brier_by_forecast_low", "brier_by_forecast_high",

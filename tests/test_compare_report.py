@@ -61,6 +61,7 @@ def rule_score(place: int, recalibration: str = "none") -> RuleScore:
         difference=Interval(shift, shift - 0.0111 * (place != 2), shift + 0.0112 * (place != 2)),
         verdict=verdict,
         tied_with_best=place < 2,
+        stands_out=place == 0,
         curve=CURVE,
         histogram=BARS,
     )
@@ -100,6 +101,7 @@ def comparison(**changes: Any) -> Comparison:
         recalibrated=tuple(replace(rule_score(place, "slope"), **RECALIBRATED) for place in (4, 1, 2)),
         unscored={"bordley": "it needs a prior; write bordley:p=0.3."},
         advice=("The individuals are over-confident.", "Recalibrate them first, or take the mean."),
+        recommended="mean",
         pair_sample=tuple((float(a), float(b), int(y)) for (a, b), y in zip(pairs, outcomes, strict=True)),
     )
     return replace(record, **changes)

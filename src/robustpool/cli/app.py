@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, bounds, compare, design, theory
+from . import aggregate, bounds, compare, design, fit, theory
 
 app = typer.Typer(
     name="robustpool",
@@ -38,6 +38,7 @@ def _options(
 _LINES: dict[Callable[..., None], str] = {
     aggregate.aggregate: "Combine probabilities, or a table of them.",
     compare.compare: "Score the rules on forecasts with known outcomes.",
+    fit.fit: "Learn a pool from forecasts with known outcomes.",
     bounds.rules: "List the rules.",
     design.design: "Find the rule with the smallest worst-case regret.",
     bounds.worst_case: "Search for the worst case of a rule or design.",

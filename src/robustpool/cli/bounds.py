@@ -142,12 +142,13 @@ def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None
 
 def _independent(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> ConditionallyIndependent:
     """All reports, and what the options say of agents and priors, or else the design."""
-    from ..designs.any_aggregator import is_design_file
-    from ..designs.design_file import load_design
+    from ..designs.any_aggregator import as_aggregator
+    from ..designs.design import Design
     from ..errors import InputError
     from ..families.conditionally_independent import ConditionallyIndependent
 
-    own = load_design(rule).family if is_design_file(rule) else ConditionallyIndependent()
+    chosen = as_aggregator(rule)
+    own = chosen.family if isinstance(chosen, Design) else ConditionallyIndependent()
     if not isinstance(own, ConditionallyIndependent):
         raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
     count = own.agents if agents is None else agents

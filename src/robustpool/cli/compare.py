@@ -35,9 +35,15 @@ class ScoringOptions:
         list[str] | None, Option("--rule", "-r", help="A rule to score; may be repeated.", show_default="all rules")
     ] = None
     reference: Annotated[str, Option(help="The rule that the others are compared with.")] = "mean"
+    fit: Annotated[
+        bool, Option("--fit/--no-fit", help="Also fit a pool to the data and score it on unseen questions.")
+    ] = True
+    rolling: Annotated[
+        bool, Option("--rolling", help="Fit as a platform lives: learn on the past, score the next month.")
+    ] = False
     recalibrate: Annotated[
-        str, Option(help="auto, none, slope, platt or isotonic: also score the rules on recalibrated answers.")
-    ] = "auto"
+        str, Option(help="none, auto, slope, platt or isotonic: also score the rules on recalibrated answers.")
+    ] = "none"
     per_forecaster: Annotated[bool, Option("--per-forecaster", help="Recalibrate each forecaster separately.")] = False
     draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000
     seed: Annotated[int, Option(min=0, help="Seed of the pairs, the draws and the folds.")] = 0
@@ -67,7 +73,8 @@ def compare(
       robustpool compare forecasts.csv --report forecasts.html
       robustpool compare forecasts.csv --pairs 2000 --rule mean --rule robust
       robustpool compare forecasts.csv --column probability=p --column outcome=resolution --percent
-      robustpool compare forecasts.csv --cluster topic --recalibrate platt --json
+      robustpool compare forecasts.csv --cluster topic --json
+      robustpool compare forecasts.csv --rolling --column resolved=closed_on
       robustpool compare matches.csv --odds decimal --options H,D,A --column question_id=Date,Home,Away --rejects bad.csv
       robustpool compare survey_fcasts.csv --outcomes ifps.csv --date-format d/m/y
     """

@@ -67,15 +67,15 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
 
 def _numbers(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Design | None]:
     """The reports as a rule takes them, or as a design does: numbers, or vectors of one length; and the design."""
-    from ..designs.any_aggregator import is_design_file
-    from ..designs.design_file import load_design
+    from ..designs.any_aggregator import as_aggregator
+    from ..designs.design import Design
     from ..designs.records import FiniteRecord
 
-    if not is_design_file(rule):
+    design = as_aggregator(rule)
+    if not isinstance(design, Design):
         return [_probability(place, text) for place, text in enumerate(reports, start=1)], None
     if clip is not None:
         raise InputError("clip is for rules; a design uses the reports of its family unchanged.")
-    design = load_design(rule)
     family = design.family
     names = family.states if isinstance(family, FiniteRecord) and family.report == "decision" else ()
     numbers = [_design_report(place, text, names) for place, text in enumerate(reports, start=1)]
@@ -98,10 +98,10 @@ def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
     """How many reports were clipped; reported on standard error if clipping was by default."""
     import numpy as np
 
-    from ..aggregators.rules import get_rule
+    from ..designs.any_aggregator import as_aggregator
     from ..forecasts import clip_for, outside
 
-    clipped = outside(np.array(numbers), clip_for(get_rule(rule), clip))
+    clipped = outside(np.array(numbers), clip_for(as_aggregator(rule), clip))
     say_clipping(rule, clip, clipped, len(numbers), "report")
     return clipped
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from .scoring import UNSEEN
 
 if TYPE_CHECKING:
     from .diagnosis import Diagnosis
-    from .records import Comparison, RuleScore
+    from .records import Comparison, Interval, RuleScore
 
 DEFAULT = next(iter(RULES))
 """The rule that is used where none is named."""
@@ -24,34 +25,36 @@ DEFAULT = next(iter(RULES))
 LEANING = "geometric-mean"
 """It is biased towards no on every question, so it is never recommended, whatever its score."""
 
-COMMAND = "robustpool aggregate FILE"
+COMMAND, FIT_COMMAND = "robustpool aggregate FILE", "robustpool fit FILE"
 """How the commands begin; a caller that knows the file and the reading options replaces FILE by them."""
+
+FITTED = "fitted"
+"""What `Comparison.recommended` calls a pool that is fitted to the data."""
 
 TO_DO = "What to do: "
 """How the advice begins."""
 
 
-def advise(comparison: Comparison) -> tuple[str, ...]:
-    """The sentences, in the order: what to do, sample, individuals, what theory expects, what the data say."""
+def advise(comparison: Comparison) -> Comparison:
+    """The comparison with its advice, in the order: what to do, sample, individuals, what theory expects, what the data say."""
     diagnosis = diagnose(comparison)
     if comparison.base_rate in (0.0, 1.0):
-        return (
+        sentences = [
             f"{TO_DO}wait for questions with a different outcome.",
             "All outcomes are the same, so they cannot show which rule is better.",
-        )
+        ]
+        return replace(comparison, advice=tuple(sentences))
     if diagnosis.confidence in (Confidence.WRONG_WAY, Confidence.UNINFORMED):
-        return _without_a_rule(comparison, diagnosis)
+        return replace(comparison, advice=_without_a_rule(comparison, diagnosis))
+    recommended, to_do = _recommendation(comparison, diagnosis)
+    sentences = [f"{TO_DO}{to_do}", _sample(comparison, diagnosis)]
     if comparison.answers == comparison.questions:
-        sentences = [_nothing_to_combine(comparison), _sample(comparison, diagnosis)]
         sentences.append(confidence_says(comparison.individuals, diagnosis))
     else:
-        sentences = [_what_to_do(comparison, diagnosis), _sample(comparison, diagnosis)]
         sentences += [*individuals_say(comparison.individuals, diagnosis), theory_says(comparison, diagnosis)]
-        sentences += [*_data(comparison, diagnosis), _recalibration(comparison, diagnosis)]
-    return tuple(filter(None, [*sentences, _reservation(comparison)]))
-
-
-# ------------------------------------------------------------------------------------------------- nothing to choose from
+        sentences += [*_data(comparison, diagnosis), _recalibration(comparison)]
+    advice = tuple(filter(None, [*sentences, _reservation(comparison)]))
+    return replace(comparison, advice=advice, recommended=recommended)
 
 
 def _without_a_rule(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, ...]:
@@ -71,149 +74,111 @@ def _without_a_rule(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, 
     )
 
 
-def _nothing_to_combine(comparison: Comparison) -> str:
-    to_do = f"{TO_DO}there is nothing to combine, because each question has only one answer"
-    own = _named(comparison.reference, comparison.recalibrated)
-    if own is None or own.verdict is not Verdict.BETTER:
-        return f"{to_do}."
-    gain = f"{own.brier.value:.4f} against {comparison.reference_score.brier.value:.4f}"
-    return f"{to_do}; recalibrate the answers ({own.recalibration}): {gain}.{_by(own, comparison)}"
-
-
 # ------------------------------------------------------------------------------------------------------------ what to do
 
 
-def _what_to_do(comparison: Comparison, diagnosis: Diagnosis) -> str:
+def _recommendation(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, str]:
+    """What to use, and the sentences that say so.
+
+    A fitted pool if it is better than the reference on questions that it had not seen; else a rule that is better even allowing for
+    the number of rules that were tried; else the reference.
+    """
     if diagnosis.sample is Sample.SMALL:
-        size = "questions" if comparison.clusters is None else "clusters of questions"
-        rule = _until_more_is_known(comparison)
-        keep = f"keep your current rule, or use {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
-        return f"{TO_DO}{keep}. There are too few to tell which rule is best.{_by(rule, comparison)}"
-    minimax = _named("minimax", comparison.rules) if _theorys_case(diagnosis) else None
-    if minimax is not None and _stands(minimax, comparison):
-        best = comparison.rules[0]
-        tied = "" if best.name in ("minimax", LEANING) else f"; {best.name} scores best, but not significantly so"
-        return f"{TO_DO}use minimax{_told(minimax, comparison)}{tied}.{_by(minimax, comparison)}"
-    winner, recalibrated = _winner(comparison.rules), _winner(comparison.recalibrated)
-    if recalibrated is not None and diagnosis.sharing is Sharing.NESTED:
-        simple = _named(comparison.reference, comparison.recalibrated)
-        winner = simple if simple is not None and simple.verdict is Verdict.BETTER else recalibrated
-    elif recalibrated is not None and (winner is None or _gains(recalibrated, winner, diagnosis)):
-        winner = recalibrated
+        return _until_more_is_known(comparison)
+    gain = _gain_of_fit(comparison)
+    if gain is not None and gain.low > 0:
+        return _fit_it(comparison, gain)
+    if comparison.answers == comparison.questions:
+        return comparison.reference, "there is nothing to combine, because each question has only one answer."
+    changing = comparison.fitted is not None and comparison.fitted.periods  # what did well long ago may not do so now
+    prominent = () if changing else comparison.rules
+    winner = next((rule for rule in prominent if rule.stands_out and rule.name != LEANING), None)
     if winner is None:
-        return _keep(comparison)
-    first = "" if winner.recalibration == "none" else f"recalibrate the forecasters ({winner.recalibration}), then "
-    why = _why_not_the_best(winner, comparison, diagnosis)
-    if minimax is not None:
-        why = f", which did better here than minimax{why}"
-    return f"{TO_DO}{first}use {the(winner.name)}{_told(winner, comparison)}{why}.{_by(winner, comparison)}"
+        return comparison.reference, _keep(comparison)
+    return winner.name, f"use {the(winner.name)}{_told(winner, comparison)}.{_by(winner.name, comparison)}"
+
+
+def _until_more_is_known(comparison: Comparison) -> tuple[str, str]:
+    """The default rule if it did significantly better than the reference here, else the reference."""
+    default = _named(DEFAULT, comparison.rules)
+    rule = default if default is not None and default.verdict is Verdict.BETTER else comparison.reference_score
+    size = "questions" if comparison.clusters is None else "clusters of questions"
+    keep = f"keep your current rule, or use {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
+    return rule.name, f"{keep}. There are too few to tell which rule is best.{_by(rule.name, comparison)}"
+
+
+def _gain_of_fit(comparison: Comparison) -> Interval | None:
+    """The gain of a fitted pool over the reference, if it is known."""
+    pool = comparison.fitted
+    if pool is None:
+        return None
+    return {"mean": pool.over_mean, DEFAULT: pool.over_default}.get(comparison.reference)
+
+
+def _fit_it(comparison: Comparison, gain: Interval) -> tuple[str, str]:
+    pool = comparison.fitted
+    assert pool is not None
+    reference = the(comparison.reference)
+    scores = f"{pool.brier.value:.4f} against {pool.brier.value + gain.value:.4f} for {reference}"
+    unseen = f"on {counted(pool.scored, 'question')} that it had not seen"
+    if pool.chosen in RULES:
+        by = _by(pool.chosen, comparison)
+        return pool.chosen, f"use {the(pool.chosen)} ({scores}). Nothing learned from these data does better.{by}"
+    return FITTED, (
+        f"fit a pool to these data and use it ({scores}, {unseen}; the gain is {gain.low:.4f} to {gain.high:.4f}). "
+        f"Fit it: `{FIT_COMMAND} --out pool.json`. Use it: `robustpool aggregate NEW.csv --rule pool.json`."
+    )
 
 
 def _named(name: str, rules: tuple[RuleScore, ...]) -> RuleScore | None:
     return next((rule for rule in rules if rule.name == name), None)
 
 
-def _until_more_is_known(comparison: Comparison) -> RuleScore:
-    """The default rule, unless it was not scored or is significantly worse than the reference."""
-    default = _named(DEFAULT, comparison.rules)
-    return comparison.reference_score if default is None or default.verdict is Verdict.WORSE else default
-
-
 def _told(rule: RuleScore, comparison: Comparison) -> str:
     """The score of a rule and that of the reference, to follow its name."""
     reference = comparison.reference_score
-    if rule is reference:
-        return ""
-    scores = f" ({rule.brier.value:.4f} against {reference.brier.value:.4f} for {the(reference.name)}"
-    if rule.recalibration != "none":
-        scores += " without recalibration"
-    return f"{scores}, not significant)" if rule.verdict is Verdict.CANNOT_TELL else f"{scores})"
+    return f" ({rule.brier.value:.4f} against {reference.brier.value:.4f} for {the(reference.name)})"
 
 
 def _keep(comparison: Comparison) -> str:
-    """Nothing is significantly better than the reference: keep it, and name the rule that comes nearest."""
+    """Nothing is clearly better than the reference: keep it, and name the rule that comes nearest."""
     reference = comparison.reference_score
-    leaning = any(rule.name == LEANING and rule.verdict is Verdict.BETTER for rule in comparison.rules)
-    but = f" except {LEANING}, which is biased towards no on every question" if leaning else ""
-    keep = f"{TO_DO}use {the(reference.name)}: nothing that was tried is significantly better{but}.{_by(reference, comparison)}"
-    best = _best(comparison)
-    if best.brier.value > reference.brier.value - UNSEEN:
-        return keep
-    trial = _command(best, comparison.clip) if best.recalibration != "none" else ""
-    return (
-        f"{keep} {_after(best)} scores best{' of the others' if leaning else ''}, {best.brier.value:.4f} against "
-        f"{reference.brier.value:.4f}, but is not significantly better than {the(reference.name)} "
-        f"({best.difference.low:+.4f} to {best.difference.high:+.4f}){f'; to try it: {trial}' if trial else ''}."
-    )
-
-
-def _why_not_the_best(winner: RuleScore, comparison: Comparison, diagnosis: Diagnosis) -> str:
-    """Half a sentence on the rule with the best score, if it is another one."""
-    best = _best(comparison)
-    if best.brier.value > winner.brier.value - UNSEEN:
-        return ""
-    if best.verdict is not Verdict.BETTER:
-        why = f"is not significantly better than {the(comparison.reference)}"
-    elif diagnosis.sharing is Sharing.NESTED:
-        why = "there is no second opinion to combine"
-    else:
-        why = "this may be luck"
-    return f"; {_after(best)} scores best, {best.brier.value:.4f}, but {why}"
-
-
-def _stands(minimax: RuleScore, comparison: Comparison) -> bool:
-    """Whether the scores agree with the theory: minimax is not worse than the reference, nor than the best rule."""
-    return minimax.verdict is not Verdict.WORSE and (minimax.tied_with_best or comparison.rules[0].name == LEANING)
-
-
-def _gains(recalibrated: RuleScore, raw: RuleScore, diagnosis: Diagnosis) -> bool:
-    """Whether recalibration beats the best rule without it; significantly, if averaging already corrects the answers."""
-    gained = recalibrated.difference.high if diagnosis.undone_by_averaging else recalibrated.difference.value
-    return gained <= raw.difference.value
-
-
-def _winner(rules: tuple[RuleScore, ...]) -> RuleScore | None:
-    """The best rule that is significantly better than the reference."""
-    return next((rule for rule in rules if rule.verdict is Verdict.BETTER and rule.name != LEANING), None)
-
-
-def _best(comparison: Comparison) -> RuleScore:
-    """The best score of all, leaving aside the biased rule."""
-    scored = (*comparison.rules, *comparison.recalibrated)
-    return min(
-        (rule for rule in scored if rule.name != LEANING or rule.verdict is Verdict.REFERENCE),
+    keep = f"use {the(reference.name)}: nothing that was tried is clearly better.{_by(reference.name, comparison)}"
+    best = min(
+        (rule for rule in comparison.rules if rule.name != LEANING or rule is reference),
         key=lambda rule: rule.brier.value,
     )
+    if best.brier.value > reference.brier.value - UNSEEN:
+        return keep
+    but = "is not significantly better"
+    if best.verdict is Verdict.BETTER:
+        tried = counted(len(comparison.rules) - 1, "rule")
+        but = (
+            "what did well in the past need not do so now"
+            if best.stands_out
+            else f"{tried} were tried, and one of them may be lucky"
+        )
+    name = the(best.name)
+    return f"{keep} {name} scores best, {best.brier.value:.4f} against {reference.brier.value:.4f}, but {but}."
 
 
-def _after(rule: RuleScore) -> str:
-    """A rule to begin a clause with, and the recalibration before it."""
-    return the(rule.name) + ("" if rule.recalibration == "none" else f" after recalibration ({rule.recalibration})")
-
-
-def _by(rule: RuleScore, comparison: Comparison) -> str:
+def _by(rule: str, comparison: Comparison) -> str:
     """The sentence with the command."""
     command = _command(rule, comparison.clip)
     two = " (for two answers)" if comparison.pairs is not None else ""
     return f" The command{two}: {command}." if command else ""
 
 
-def _command(rule: RuleScore, clip: float) -> str:
-    """What to type; nothing for a function of one's own. With recalibration it is the fit that sees clipped answers."""
+def _command(rule: str, clip: float) -> str:
+    """What to type; nothing for a function of one's own."""
     try:
-        clips = not get_rule(rule.name).averages
+        clips = not get_rule(rule).averages
     except InputError:
-        if not rule.name.endswith(".json"):
+        if not rule.endswith(".json"):
             return ""
         clips = True
-    method, *own = rule.recalibration.split(", ")
-    options = [f"--rule {rule.name}"]
-    if method != "none":
-        options += [f"--recalibrate {method}", *(["--per-forecaster"] if own else [])]
-        options += [f"--clip {clip:g}"] if clip not in (0, CLIP) else []
-    elif clips and clip != CLIP:
-        options.append(f"--clip {clip:g}")
-    return f"`{COMMAND} {' '.join(options)}`"
+    given = f" --clip {clip:g}" if clips and clip != CLIP else ""
+    return f"`{COMMAND} --rule {rule}{given}`"
 
 
 # ------------------------------------------------------------------------------------------------------ what the data say
@@ -278,39 +243,23 @@ def _beyond(comparison: Comparison, diagnosis: Diagnosis) -> str:
 def _expected(diagnosis: Diagnosis) -> Extremising | None:
     """The effect of extremising that `theory_says` expects; None if it expects nothing."""
     if diagnosis.confidence is Confidence.OVER:
-        return Extremising.HELPS if diagnosis.stretched else Extremising.HURTS
-    return Extremising.HELPS if diagnosis.confidence is Confidence.UNDER or _theorys_case(diagnosis) else None
+        return Extremising.HELPS if diagnosis.stretched else Extremising.HURTS if diagnosis.shrunk else None
+    theorys_case = (diagnosis.confidence, diagnosis.sharing) == (Confidence.IN_LINE, Sharing.INDEPENDENT)
+    return Extremising.HELPS if diagnosis.confidence is Confidence.UNDER or theorys_case else None
 
 
-def _recalibration(comparison: Comparison, diagnosis: Diagnosis) -> str:
-    """What cross-fitted recalibration did, or a hint that it is available."""
+def _recalibration(comparison: Comparison) -> str:
+    """What cross-fitted recalibration of the individuals did, if it was tried."""
     if not comparison.recalibrated:
-        possible = comparison.options is None and diagnosis.sample is Sample.ENOUGH
-        wanted = possible and diagnosis.confidence in (Confidence.OVER, Confidence.UNDER)
-        return "Recalibrating the forecasters first was not tried (--recalibrate auto)." if wanted else ""
+        return ""
     ordered = sorted(comparison.recalibrated, key=lambda rule: rule.name)
     shown = [rule for rule in ordered if rule.name in (comparison.reference, DEFAULT)]
     verbs = [" scores", *[""] * len(shown)]
     scores = [f"{the(rule.name)}{verb} {rule.brier.value:.4f}" for rule, verb in zip(shown, verbs, strict=False)]
-    method, lean = comparison.recalibrated[0].recalibration, _lean(comparison)
-    why = f", because {the(comparison.reference)} forecasts {lean}" if lean and method.startswith("platt") else ""
-    return f"After recalibration ({method}{why}), {listed(scores)}."
-
-
-def _lean(comparison: Comparison) -> str:
-    """Whether the forecasts of the reference rule are too high or too low."""
-    intercept = comparison.reference_score.intercept
-    if intercept is None or intercept.low <= 0 <= intercept.high:
-        return ""
-    return "too high" if intercept.value < 0 else "too low"
+    return f"After recalibration of the individuals ({comparison.recalibrated[0].recalibration}), {listed(scores)}."
 
 
 def _reservation(comparison: Comparison) -> str:
     if comparison.clusters is not None:
         return "This is measured, not proved."
     return "This is measured, not proved; if questions are related, name a cluster column."
-
-
-def _theorys_case(diagnosis: Diagnosis) -> bool:
-    """Whether the individuals look calibrated and independent."""
-    return (diagnosis.confidence, diagnosis.sharing) == (Confidence.IN_LINE, Sharing.INDEPENDENT)

@@ -12,6 +12,7 @@ from ..aggregators.rules import Rule
 from ..designs.any_aggregator import as_aggregator
 from ..errors import InputError
 from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised
+from ..learning.fitting import fit as fit_pool
 from ..tables.reading import read_forecasts
 from ..wording import counted
 from .advice import advise
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..designs.any_aggregator import AnyAggregator
+    from ..learning.records import FittedPool
     from ..tables.records import ForecastTable
     from ..typing import Integers
 
@@ -43,7 +45,9 @@ def compare(
     clip: float | None = None,
     pairs: int | None = None,
     seed: int = 0,
-    recalibrate: str = "auto",
+    fit: bool = True,
+    rolling: bool = False,
+    recalibrate: str = "none",
     per_forecaster: bool = False,
     draws: int = 2000,
     reference: str = "mean",
@@ -65,8 +69,14 @@ def compare(
         Score each rule on up to this many random pairs of answers per question, instead of on all answers at once.
     seed
         Of the pairs, the folds and the resampling.
+    fit
+        Whether a pool is fitted to these data as well (see `fit`), and scored on questions that it had not seen. It needs
+        all answers to a question, so not with ``pairs``; and at least 20 questions (or clusters) with both outcomes.
+    rolling
+        Score the fitted pool as a platform lives: for each month learn from what was known before, then score the month.
     recalibrate
-        ``none``, ``slope``, ``platt``, ``isotonic`` (see `recalibrate`), or ``auto``: with at least 40 questions (or
+        Score the rules also on answers that are recalibrated one by one: ``none``, ``slope``, ``platt``, ``isotonic`` (see
+        `recalibrate`), or ``auto``: with at least 40 questions (or
         clusters), ``slope`` if the individuals' calibration slope differs significantly from 1, and ``platt`` if their
         intercept (or, with such a slope, that of the reference rule) differs significantly from 0, a bias.
     per_forecaster
@@ -103,6 +113,10 @@ def compare(
     checks.whole("seed", seed, least=0)
     if pairs is not None:
         checks.whole("pairs", pairs, least=1)
+    if rolling and (pairs is not None or not fit):
+        raise InputError(
+            "rolling is for a fitted pool, which needs all answers; it cannot be used with pairs or without fit."
+        )
     requested = checks.whole("draws", draws, least=100)
     candidates, unscored = contenders(rules)
     name = _with_reference(candidates, unscored, reference)
@@ -134,6 +148,9 @@ def compare(
         # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
         measured += _measured(candidates, words, replace(panel, table=corrected), 0.0, say, 0.5)[0]
 
+    fitted = None
+    if fit and pairs is None:
+        fitted = _fitted(table, low, seed, draws, rolling, lambda line, share: say(line, 0.6 + 0.2 * share))
     say("bootstrapping the questions", 0.8)
     touched = outside if table.options is None else raised
     clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in candidates.values())
@@ -157,12 +174,14 @@ def compare(
         recalibrated=rule_scores(measured, scores, range(number, len(measured)), at),
         unscored=unscored,
         advice=(),
+        recommended="",
+        fitted=fitted,
         pair_sample=pair_sample(table, seed) if table.options is None else (),
         notes=_notes(panel, candidates, low, clipped, requested, draws),
         options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
-    return replace(comparison, advice=advise(comparison))
+    return advise(comparison)
 
 
 # -------------------------------------------------------------------------------------------------------- what comes in
@@ -238,6 +257,20 @@ def _measured(
         else:
             measured.append(measure(name, words, forecasts, panel))
     return measured, unscored
+
+
+def _fitted(
+    table: ForecastTable, clip: float, seed: int, draws: int, rolling: bool, say: Progress
+) -> FittedPool | None:
+    """A pool fitted to these questions; None if there are too few, or all have the same outcome, unless it must be."""
+    try:
+        return fit_pool(
+            table, clip=clip or None, seed=seed, draws=draws, blocks="months" if rolling else "auto", progress=say
+        )
+    except InputError:
+        if rolling:
+            raise
+        return None
 
 
 # -------------------------------------------------------------------------------------------------------- what goes out

@@ -84,11 +84,7 @@ class Diagnosis:
     sharing: Sharing
     extremising: Extremising
     stretched: bool  # the interval of the stretch of the average log-odds lies above 1
-
-    @property
-    def undone_by_averaging(self) -> bool:
-        """Whether the individuals are over-confident but their average is not."""
-        return self.confidence is Confidence.OVER and self.stretched
+    shrunk: bool = False  # the same below 1
 
 
 def diagnose(comparison: Comparison) -> Diagnosis:
@@ -102,7 +98,8 @@ def diagnose(comparison: Comparison) -> Diagnosis:
     extremising = _extremising(comparison.rules) if judged else Extremising.CANNOT_TELL
     people = comparison.individuals
     stretched = people.stretch is not None and people.stretch.low > 1
-    return Diagnosis(sample, _confidence(comparison), _sharing(people), extremising, stretched)
+    shrunk = people.stretch is not None and people.stretch.high < 1
+    return Diagnosis(sample, _confidence(comparison), _sharing(people), extremising, stretched, shrunk)
 
 
 def _size(comparison: Comparison) -> int:

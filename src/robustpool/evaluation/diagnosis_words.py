@@ -78,17 +78,15 @@ def theory_says(comparison: Comparison, diagnosis: Diagnosis) -> str:
 
 
 def _of_over_confidence(stretch: Interval | None, diagnosis: Diagnosis) -> str:
-    """Rules that extremise make over-confidence worse, unless averaging has more than corrected it."""
-    if diagnosis.stretched and stretch is not None:
-        by = "{:.1f} ({:.1f} to {:.1f})".format(*stretch)
-        return (
-            f"But averaging corrects this: the average of their log-odds should be multiplied by {by}, so rules that "
-            "extremise by about this factor are expected to gain."
-        )
-    return (
-        "Rules that extremise strongly (product, extremized-odds) amplify this: they are "
-        "expected to do worse than the mean, unless recalibrated first."
-    )
+    """Rules that extremise make over-confidence worse, unless averaging has corrected it."""
+    if stretch is None:
+        return "Rules that extremise strongly (product, extremized-odds) amplify this."
+    by = "the average of their log-odds should be multiplied by {:.1f} ({:.1f} to {:.1f})".format(*stretch)
+    if diagnosis.stretched:
+        return f"But averaging corrects this: {by}, so rules that extremise by about this factor are expected to gain."
+    if diagnosis.shrunk:
+        return f"Averaging does not correct this: {by}, so rules that extremise are expected to do worse than the mean."
+    return f"Averaging corrects most of this: {by}, so it is unclear whether rules that extremise gain."
 
 
 def _of_the_others(comparison: Comparison, diagnosis: Diagnosis) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..wording import counted
+
+if TYPE_CHECKING:
+    from ..learning.records import FittedPool
 
 
 class Interval(NamedTuple):
@@ -64,6 +67,7 @@ class RuleScore:
     difference: Interval  # Brier score minus that of the reference rule, paired
     verdict: Verdict  # against the reference rule
     tied_with_best: bool  # the paired difference to the best rule has 0 in its interval
+    stands_out: bool  # significantly better than the reference, even allowing for the number of rules that were tried
     curve: tuple[CurvePoint, ...] = field(repr=False)
     histogram: tuple[float, ...] = field(default=(), repr=False)  # share of the forecasts in each of 20 equal bins
 
@@ -107,9 +111,11 @@ class Comparison:
     recalibrated: tuple[RuleScore, ...]  # the same after cross-fitted recalibration of the individuals; best first
     unscored: dict[str, str]  # rules that could not be scored, and why
     advice: tuple[str, ...]  # sentences
+    recommended: str  # what the advice says to use: a rule, or "fitted"; empty if nothing can be used
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
     notes: tuple[str, ...] = ()  # what was done to the data and might surprise a reader
     clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
+    fitted: FittedPool | None = None  # learned from these questions, and scored on those that it had not seen
     options: int | None = None
     """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the
     options, from 0 to 2; a slope is the power that the distributions should be raised to, and has no intercept; the base rate

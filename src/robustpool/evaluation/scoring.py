@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import option_scores, scores
-from .bootstrap import percentile_interval, resampled_sums, sums_by_cluster
+from .bootstrap import chance, percentile_interval, resampled_sums, sums_by_cluster
 from .isotonic import curve, decompose, fit_isotonic
 from .option_scores import WORST_BRIER, same_options
 from .options import confidence, one_against_rest
@@ -115,10 +115,29 @@ def rule_scores(
 ) -> tuple[RuleScore, ...]:
     """The scores of the rules in ``group``, best first; ties are judged against the best of the group."""
     order = sorted(group, key=lambda r: float(resampled.brier[0, r]))
-    return tuple(_rule_score(measured[r], resampled, r, order[0], reference) for r in order)
+    prominent = _prominent(resampled, order, reference)
+    return tuple(_rule_score(measured[r], resampled, r, order[0], reference, r in prominent) for r in order)
 
 
-def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, reference: int) -> RuleScore:
+def _prominent(resampled: Resampled, group: Sequence[int], reference: int) -> set[int]:
+    """The rules that are better than the reference even allowing for how many were tried.
+
+    With d_r the difference of rule r to the reference, s_r its standard error and d*_r that of a draw: those with d_r/s_r below the
+    2.5 % quantile of min over r of (d*_r - d_r)/s_r, the statistic that chance alone would give to the luckiest rule.
+    """
+    others = [r for r in group if r != reference]
+    if not others or resampled.clusters < CLUSTERS_FOR_A_VERDICT:
+        return set()
+    differences = resampled.brier[:, others] - resampled.brier[:, [reference]]
+    errors = differences[1:].std(axis=0)
+    told = errors > UNSEEN / 100
+    scaled = np.divide(differences, errors, out=np.zeros_like(differences), where=told)
+    luckiest = (scaled[1:] - scaled[0]).min(axis=1)
+    limit = np.quantile(luckiest, chance(resampled.clusters))
+    return {r for r, value in zip(others, scaled[0].tolist(), strict=True) if value < limit}
+
+
+def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, reference: int, prominent: bool) -> RuleScore:
     difference = resampled.difference(r, reference)
     to_best = resampled.difference(r, best)
     enough = resampled.clusters >= CLUSTERS_FOR_A_VERDICT
@@ -128,6 +147,7 @@ def _rule_score(rule: Measured, resampled: Resampled, r: int, best: int, referen
         log=resampled.interval(resampled.log[:, r], 0.0, np.inf),
         difference=difference,
         verdict=Verdict.REFERENCE if r == reference else _verdict(difference, enough),
+        stands_out=prominent and _verdict(difference, enough) is Verdict.BETTER,
         tied_with_best=to_best.low <= 0 or _unseen(to_best) or not enough,
     )
 

@@ -12,6 +12,8 @@ from .heatmaps import draw_difference as draw_difference
 from .heatmaps import draw_report_distribution as draw_report_distribution
 from .heatmaps import draw_weakness as draw_weakness
 from .losses import draw_losses as draw_losses
+from .pools import draw_gain_over_time as draw_gain_over_time
+from .pools import draw_weights as draw_weights
 from .posterior import draw_areas as draw_areas
 from .posterior import draw_posterior_by_prior as draw_posterior_by_prior
 from .posterior import draw_posterior_by_reports as draw_posterior_by_reports

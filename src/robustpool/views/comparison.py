@@ -9,20 +9,21 @@ from math import isinf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.advice import COMMAND, TO_DO
+from ..evaluation.advice import COMMAND, FIT_COMMAND, TO_DO
 from ..evaluation.diagnosis_words import without_forecasters
 from ..evaluation.records import Interval, Verdict
 from ..html import words
 from ..wording import estimate
+from .pool import as_data as pool_data
+from .pool import DIGITS, NOTHING, period_lines, signed
 from .terminal import table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..evaluation.records import Comparison, Individuals, RuleScore
+    from ..learning.records import FittedPool
 
-DIGITS = 4
-NOTHING = "-"
 SHORT = 3
 """Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
 
@@ -43,8 +44,11 @@ def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison
             options += [f"--{name} {shlex.quote(f'{role}={own}')}" for role, own in value.items()]
         elif value not in (False, None, "auto", "."):  # the defaults
             options.append(f"--{name}" if value is True else f"--{name} {shlex.quote(value)}")
-    named = " ".join(["robustpool aggregate", shlex.quote(file), *options])
-    return replace(comparison, advice=tuple(sentence.replace(COMMAND, named) for sentence in comparison.advice))
+    named = " ".join([shlex.quote(file), *options])
+    advice = comparison.advice
+    for command in (COMMAND, FIT_COMMAND):
+        advice = tuple(sentence.replace(command, command.replace("FILE", named)) for sentence in advice)
+    return replace(comparison, advice=advice)
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
@@ -54,6 +58,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         "individuals": _fields(comparison.individuals),
         "rules": [_rule_data(rule) for rule in comparison.rules],
         "recalibrated": [_rule_data(rule) for rule in comparison.recalibrated],
+        "fitted": None if comparison.fitted is None else pool_data(comparison.fitted),
         "advice": " ".join(comparison.advice),
     }
 
@@ -77,16 +82,6 @@ def _fields(record: Comparison | RuleScore | Individuals) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------------------- words
-
-
-def signed(value: float, digits: int = DIGITS) -> str:
-    """A difference as text, with its sign unless it is zero.
-
-    >>> signed(0.01), signed(-0.01), signed(-1e-9)
-    ('+0.0100', '-0.0100', '0.0000')
-    """
-    text = f"{value:+.{digits}f}"
-    return text if float(text) else text[1:]
 
 
 def span(interval: Interval | None, digits: int = DIGITS) -> str:
@@ -131,6 +126,11 @@ def of_base_rate(comparison: Comparison) -> str:
     return "" if isnan(score) else f"{without_forecasters(comparison)} scores {estimate(score)}."
 
 
+def fitted_says(pool: FittedPool) -> str:
+    """What a fitted pool is and what it gains, in a paragraph."""
+    return f"A pool was fitted to these data. {' '.join(pool.summary[:-1])} Its score is that of {pool.scheme}."
+
+
 def not_scored(comparison: Comparison, mark: str = "") -> list[str]:
     """The rules that were not scored, in a sentence for each reason; ``mark`` goes around their names."""
     by_reason: dict[str, list[str]] = {}
@@ -152,6 +152,10 @@ def as_lines(comparison: Comparison, width: int) -> list[str]:
     lines += [say("basis", comparison), say("how_scored", comparison), ""]
     lines += [*_table(comparison.rules, comparison.reference, width), "   (* not significantly worse than the best)"]
     lines += filter(None, [of_base_rate(comparison), *not_scored(comparison), *comparison.notes])
+    if comparison.fitted is not None:
+        lines += ["", fitted_says(comparison.fitted)]
+        if comparison.fitted.periods:
+            lines += ["", *period_lines(comparison.fitted.periods, width)]
     if comparison.recalibrated:
         often_wanted = {comparison.reference, "robust", "minimax"}
         short = [rule for k, rule in enumerate(comparison.recalibrated) if k < SHORT or rule.name in often_wanted]

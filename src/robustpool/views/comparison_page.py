@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from ..evaluation.diagnosis_words import one_answer_says
 from ..wording import estimate, percent
 from . import comparison_pictures as pictures
-from .comparison import NOTHING, in_parts, not_scored, of_base_rate, say, scores, span
+from .comparison import NOTHING, fitted_says, in_parts, not_scored, of_base_rate, say, scores, span
 from .page import Page, Section, Table, write_page
+from .pool_page import calibration_picture, forms_table, period_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +45,7 @@ def comparison_page(
             _reliability(comparison, rule),
             *_surface(comparison, rule),
             _individuals(comparison),
+            *_fitted(comparison),
             *_recalibrated(comparison),
             _meaning(comparison),
         ),
@@ -154,6 +156,15 @@ def _individuals(comparison: Comparison) -> Section:
 
 def _row(name: str, measured: Interval | None, ideal: str, meaning: str) -> tuple[str, ...]:
     return (name, estimate(measured and measured.value, 2), _unbroken(span(measured, 2)), ideal, meaning)
+
+
+def _fitted(comparison: Comparison) -> tuple[Section, ...]:
+    """The pool that was fitted to these questions, as its own page has it."""
+    pool = comparison.fitted
+    if pool is None:
+        return ()
+    parts = (forms_table(pool), calibration_picture(pool))
+    return (Section("A pool fitted to these data", fitted_says(pool), parts, pool.notes), *period_sections(pool))
 
 
 def _recalibrated(comparison: Comparison) -> tuple[Section, ...]:

@@ -1,0 +1,96 @@
+"""``robustpool fit``: learn a pool from forecasts with outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from .command import check_report, command
+from .output import Answer
+from .progress import share_bar
+from .tables import TableOptions, tell
+
+
+@command
+def fit(
+    *,
+    file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
+    out: Annotated[Path, Option("--out", "-o", metavar="POOL.json", help="Where to write the pool.")],
+    as_of: Annotated[
+        str | None,
+        Option(metavar="TIME", help="Learn only from questions resolved up to TIME; a date includes its day, in UTC."),
+    ] = None,
+    clip: Annotated[
+        float | None,
+        Option(
+            min=0, max=0.49, help="Clip probabilities to [CLIP, 1 - CLIP] before taking log-odds.", show_default="0.01"
+        ),
+    ] = None,
+    rolling: Annotated[
+        bool, Option("--rolling", help="Estimate the gain month by month: learn on the past, score the next month.")
+    ] = False,
+    draws: Annotated[int, Option(min=100, help="Bootstrap draws.")] = 2000,
+    seed: Annotated[int, Option(min=0, help="Seed of the folds and the draws.")] = 0,
+    cluster: Annotated[
+        str | None, Option(metavar="COLUMN", help="Column that groups questions that depend on each other.")
+    ] = None,
+    files: TableOptions,
+    report: Annotated[str | None, Option(metavar="FILE.html", help="Also write an HTML report.")] = None,
+) -> Answer:
+    """Learn a pool from forecasts whose outcomes are known, and say what it gains over the mean.
+
+    The answers are pooled first and recalibrated afterwards; forecasters may be weighted by their track record. What is learned is
+    pulled towards no change, and the simplest pool that does about as well as the best is chosen. The gain is measured on
+    questions that the pool had not seen, with a 95 % interval; if that holds 0, the pool is not called better.
+
+    With a column timestamp or resolved the pool is always fitted to the past and scored on what came after. Then combine new
+    answers with `robustpool aggregate NEW.csv --rule POOL.json`.
+
+    \\b
+    Examples:
+      robustpool fit forecasts.csv --out pool.json
+      robustpool fit forecasts.csv --out pool.json --report pool.html
+      robustpool fit forecasts.csv --out pool.json --as-of 2024-06-30 --column resolved=closed_on
+      robustpool aggregate new.csv --rule pool.json -o pooled.csv
+    """
+    from ..errors import InputError
+    from ..files import check_writable
+    from ..learning.fitting import fit as learn
+    from ..tables.reading import read_forecasts
+    from ..views.pool import as_data, as_lines
+    from ..views.tables import rejected_data
+    from ..views.terminal import terminal_width
+
+    if out.suffix.lower() != ".json":
+        raise InputError(f"--out must name a JSON file; it is {str(out)!r}.")
+    check_writable(out)
+    if report is not None:
+        check_report(report)
+    if cluster is not None:
+        files = replace(files, column=[*(files.column or []), f"cluster={cluster}"])
+    how = files.reading()
+    files.check(file, out, None if report is None else Path(report))
+    with files.writing_rejects(), share_bar() as bar:
+        table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
+    files.write_rejects(table.rejected)
+    rejects = None if files.rejects is None else str(files.rejects)
+    left_out = {"rejected": rejected_data(table.rejected), "rejects": rejects}
+    if tell(table.rejected, table.tally, len(table.questions)):
+        return Answer({**left_out, "output": None}, [], yes=False)
+    with share_bar() as bar:
+        blocks = "months" if rolling else "auto"
+        pool = learn(table, as_of=as_of, clip=clip, seed=seed, draws=draws, blocks=blocks, progress=bar)
+    pool.save(out)
+    lines = [
+        *as_lines(pool, terminal_width()),
+        f"The pool is in {out}; use it with robustpool aggregate NEW.csv --rule {out}",
+    ]
+    if report is not None:
+        from ..views.pool_page import write_pool
+
+        write_pool(pool, report, title=f"A pool learned from {Path(file).name}")
+        lines.append(f"The report is in {report}")
+    return Answer({**as_data(pool, str(out)), **left_out, "report": report}, lines)
