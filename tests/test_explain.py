@@ -612,7 +612,7 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
             r"a base rate of 1 leaves nothing to forecast; prior_range is \(1, 1\)\.",
         ),
         ([0.7, 0.6], {"clip": 0.7}, r"clip must lie in \[0, 0\.5\); it is 0\.7\."),
-        ([0.7, 0.6], {"rule": "none.json"}, "the design file 'none.json' does not exist"),
+        ([0.7, 0.6], {"rule": "none.json"}, "the design or pool file 'none.json' does not exist"),
     ],
 )
 def test_refused(reports: Any, options: dict[str, Any], message: str) -> None:

@@ -21,7 +21,7 @@ from robustpool.learning.cross_fitting import CrossFitted, even_blocks, rolling,
 from robustpool.learning.fitting import fit
 from robustpool.learning.gains import measure
 from robustpool.learning.history import History
-from robustpool.learning.skill import MOST_RATIO, POWER, skill
+from robustpool.learning.skill import MOST_RATIO, POWER, skill, variance_of_skill
 from robustpool.learning.times import months, question_times, stamp
 from robustpool.numerics import logit, sigma
 from robustpool.tables.pooling import ForecastersWarning
@@ -121,15 +121,16 @@ def test_the_pull_counts_clusters() -> None:
     )  # 8, twice as much for 50 clusters, four times for four questions each
 
 
-def test_no_increasing_correction_is_learned_from_forecasts_that_point_the_wrong_way() -> None:
+def test_nothing_is_learned_from_forecasts_that_point_the_wrong_way() -> None:
     table = drawn(worlds.skilled, 400)
-    reversed_ = replace(table, outcome=1 - table.outcome)
-    history = History.of(reversed_, 0.01)
+    backwards = replace(table, outcome=1 - table.outcome)
+    history = History.of(backwards, 0.01)
     fitted = fit_form(BY_NAME["recalibrated"], history, every(history))
-    assert (fitted.intercept, fitted.slope) == (0.0, 1.0)
-    pool = fit(reversed_)
-    assert "The forecasts point the wrong way: is the outcome column reversed?" in pool.notes
-    assert fit(table).notes == ()
+    assert (fitted.intercept, fitted.slope) == (0.0, 1.0)  # no increasing correction helps
+    with pytest.raises(
+        rp.InputError, match=r"point the wrong way; the calibration slope of their mean is -\d.* reversed\?"
+    ):
+        fit(backwards)
 
 
 def by_hand(table: ForecastTable) -> tuple[dict[int, float], dict[int, int]]:
@@ -150,8 +151,7 @@ def by_hand(table: ForecastTable) -> tuple[dict[int, float], dict[int, int]]:
     within = sum((x - own[f]) ** 2 for f, values in excess.items() for x in values) / (total - len(own))
     assert sum(len(excess[f]) * own[f] for f in own) == pytest.approx(0, abs=1e-9)
     q_statistic = sum(len(excess[f]) * own[f] ** 2 for f in own)
-    spread = total - sum(len(values) ** 2 for values in excess.values()) / total
-    between = max(0.0, (q_statistic - len(own) * within) / spread)
+    between = max(0.0, (q_statistic - len(own) * within) / total)
     typical = float(np.mean(losses))
     weights = {}
     for f, values in excess.items():
@@ -176,6 +176,44 @@ def test_the_skilled_count_more_and_nobody_counts_beyond_the_bounds() -> None:
     found = skill(History.of(drawn(worlds.skilled, 400), 0.01), np.ones(400, dtype=bool))
     assert found.weights[:3].min() > 2 * found.weights[3:].max()
     assert MOST_RATIO**-POWER <= found.weights.min() <= found.weights.max() <= MOST_RATIO**POWER
+
+
+@pytest.mark.parametrize("forecasters", [2, 3, 8])
+@pytest.mark.parametrize("spread", [0.01, 0.0])
+def test_the_variance_of_skill_is_estimated_without_bias(forecasters: int, spread: float) -> None:
+    rng = np.random.default_rng(0)
+    factor = forecasters / (forecasters - 1)
+    estimates, truths = [], []
+    for _ in range(300):
+        skills = spread * rng.standard_normal(forecasters)
+        losses = skills + 0.05 * rng.standard_normal((100, forecasters))
+        excess = (losses - losses.mean(axis=1, keepdims=True)) * factor
+        own = excess.mean(axis=0)
+        within = float(np.sum((excess - own) ** 2)) / (excess.size - forecasters)
+        # without the 0 that it is cut off at
+        estimates.append(variance_of_skill(own, np.full(forecasters, 100), within - 1) - 0.01)
+        truths.append(float(np.mean(((skills - skills.mean()) * factor) ** 2)))
+    noise = 0.05**2 * factor / 100
+    assert np.mean(estimates) == pytest.approx(np.mean(truths), abs=0.15 * noise)
+
+
+def test_questions_of_a_cluster_count_as_one_for_the_weights() -> None:
+    table = drawn(worlds.skilled, 60)
+    four = np.tile(np.arange(60), 4)
+    order = np.argsort(four, kind="stable")
+    rows = np.concatenate([np.arange(table.offsets[q], table.offsets[q + 1]) for q in four[order]])
+    copies = ForecastTable(
+        [f"{q}-{c}" for q in range(60) for c in range(4)],
+        table.forecasters,
+        np.repeat(np.arange(240), table.answers[four[order]]),
+        table.forecaster[rows],
+        table.probability[rows],
+        table.outcome[four[order]],
+        cluster=four[order],
+    )
+    once, again = (skill(History.of(each, 0.01), np.ones(len(each.questions), dtype=bool)) for each in (table, copies))
+    for one, other in zip(once, again, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-9)
 
 
 def test_people_who_do_not_differ_count_the_same() -> None:
@@ -347,18 +385,30 @@ def test_a_pool_is_the_same_from_its_file(tmp_path: Path) -> None:
 
 
 def test_the_interval_that_holds_0_is_not_called_better() -> None:
-    pool = fit(drawn(worlds.over_confident, 60))
+    pool = replace(fit(drawn(worlds.over_confident, 60)), chosen="recalibrated")
     for low, better in ((1e-9, True), (0.0, False), (-1e-9, False)):
         assert replace(pool, over_mean=Interval(0.01, low, 0.02)).better is better
     from robustpool.learning.words import sentences
 
     said = " ".join(sentences(replace(pool, over_mean=Interval(0.01, 0.0, 0.02))))
-    assert "It is not shown to be better than the mean: the gain is +0.0100 (95 % interval +0.0000 to +0.0200)" in said
+    assert (
+        "It is not shown to be better than the mean: the gain is +0.0100 (95 % interval +0.0000 to +0.0200), which includes 0."
+        in said
+    )
     assert "It is better than the mean" in " ".join(sentences(replace(pool, over_mean=Interval(0.01, 0.001, 0.02))))
     assert "It is worse than the default rule, robust" in " ".join(
         sentences(replace(pool, over_default=Interval(-0.01, -0.02, -0.001)))
     )
     assert "It says the same as the mean." in " ".join(sentences(replace(pool, over_mean=Interval(0.0, 0.0, 0.0))))
+    itself = " ".join(sentences(replace(pool, chosen="mean", over_mean=Interval(-0.01, -0.02, 0.0))))
+    assert "The pool is the mean" in itself
+    assert "than the mean:" not in itself
+    surely = replace(pool, over_mean=Interval(0.01, 0.001, 0.02))
+    for questions, recommended in ((39, False), (40, True)):
+        assert replace(surely, learned=replace(pool.learned, questions=questions)).recommended is recommended
+        clusters = replace(pool.learned, questions=400, clusters=questions)
+        assert replace(surely, learned=clusters).recommended is recommended
+    assert not replace(surely, over_mean=Interval(0.01, 0.0, 0.02)).recommended
 
 
 # ------------------------------------------------------------------------------------------------------------- bad input
@@ -377,7 +427,7 @@ def test_too_little_to_learn_from() -> None:
         fit(replace(table, outcome=np.ones(40)))
     with pytest.raises(rp.InputError, match="at least 20 clusters of resolved questions to learn from; there are 4"):
         fit(replace(table, cluster=np.arange(40) % 4))
-    with pytest.raises(rp.InputError, match="there are 0"):
+    with pytest.raises(rp.InputError, match="a pool needs outcomes to learn from; none of 40 questions has one"):
         fit(replace(table, outcome=np.full(40, np.nan)))
 
 
@@ -385,10 +435,8 @@ def test_options_that_cannot_be() -> None:
     table = drawn(questions=40)
     with pytest.raises(rp.InputError, match=r"clip must lie in \(0, 0.5\) to fit a pool"):
         fit(table, clip=0)
-    with pytest.raises(rp.InputError, match="blocks must be"):
-        fit(table, blocks="weeks")
     with pytest.raises(rp.InputError, match="rolling months need a time for each question"):
-        fit(table, blocks="months")
+        fit(table, rolling=True)
     with pytest.raises(rp.InputError, match="as_of needs a column timestamp or resolved; there is neither"):
         fit(table, as_of="2024-01-01")
 
@@ -425,6 +473,30 @@ def test_forecasters_who_are_new_or_absent() -> None:
     weights = [pool.aggregator.weights["f0"], pool.aggregator.weights["f9"], 1.0]  # type: ignore[index]
     expected = rp.aggregate([[0.9, 0.2, 0.5]], pool.aggregator.rule, weights=[weights])
     assert pooled["forecast"][0] == pytest.approx(pool.aggregator.corrected(np.asarray(expected))[0], abs=1e-12)
+
+
+def test_a_table_without_anybody_of_the_pool() -> None:
+    new = pd.DataFrame({"question_id": ["a", "a"], "forecaster_id": ["F0", "F1"], "probability": [0.9, 0.2]})
+    with pytest.warns(ForecastersWarning) as caught:
+        weighted_pool().aggregate(new)
+    assert "none of 2 forecasters has a track record in the pool, so all count the same; is it the right pool?" in [
+        str(each.message) for each in caught
+    ]
+
+
+def test_compare_scores_a_pool_with_its_weights() -> None:
+    pool = weighted_pool()
+    table = drawn(worlds.skilled, 100, seed=5)
+    compared = rp.compare(table, rules=["robust", pool.aggregator], fit=False, draws=100)
+    forecasts = pool.aggregate(table, clip=0.01).forecasts
+    score = next(rule for rule in compared.rules if rule.name == "LearnedRule")
+    assert score.brier.value == pytest.approx(float(np.mean((forecasts - table.outcome) ** 2)))
+    assert "LearnedRule learned before; a pool that learned from these questions is flattered here." in compared.notes
+
+
+def test_the_search_for_a_worst_case_needs_forecasters_who_are_alike() -> None:
+    with pytest.raises(rp.UnsupportedError, match="a pool with learned weights depends on who reports"):
+        rp.worst_case(LearnedRule(rule="robust", weights={"ann": 2.0}))
 
 
 def test_forecasters_without_names_count_the_same() -> None:
@@ -485,6 +557,20 @@ def test_weights_that_are_not_numbers() -> None:
 # ------------------------------------------------------------------------------------------------------------------ times
 
 
+def test_notes_about_times_that_are_missing_or_odd() -> None:
+    table = drawn(worlds.drifting, 60)
+    only_resolved = replace(table, timestamp=None, resolved=DAY * np.arange(60.0))
+    assert "a forecast counts as made when its question was resolved" in " ".join(question_times(only_resolved)[1])
+    hindsight = dated(table, DAY * (np.arange(60.0) - (np.arange(60) < 7)))
+    assert question_times(hindsight)[1] == [
+        "7 of 60 questions have answers after their resolution, which may be hindsight."
+    ]
+    times, notes = question_times(dated(table, DAY * (np.arange(60.0) + 3)))
+    assert times is not None
+    assert notes == []
+    np.testing.assert_array_equal(times.known - times.time, 3 * DAY)
+
+
 def dated(table: ForecastTable, resolved: np.ndarray | None = None) -> ForecastTable:
     return replace(table, resolved=resolved)
 
@@ -526,7 +612,7 @@ def test_months_begin_on_the_first() -> None:
 
 def test_rolling_months_say_how_each_month_went() -> None:
     table = drawn(worlds.drifting, 200)
-    pool = fit(table, blocks="months")
+    pool = fit(table, rolling=True)
     assert [stamp(period.start) for period in pool.periods] == [f"1970-0{month}-01" for month in range(3, 8)]
     assert [period.questions for period in pool.periods] == [31, 30, 31, 30, 19]
     scores = {each.name: each.brier for each in pool.tried}
@@ -540,9 +626,9 @@ def test_rolling_months_say_how_each_month_went() -> None:
     )
     with pytest.raises(
         rp.InputError,
-        match="at least two months with questions after 20 questions are resolved; there are 2 months in all",
+        match="at least three months with questions after 20 questions are resolved; there are 2 months in all",
     ):
-        fit(worlds.part(worlds.Drawn(table, np.zeros(200)), 0, 45).table, blocks="months")
+        fit(worlds.part(worlds.Drawn(table, np.zeros(200)), 0, 45).table, rolling=True)
 
 
 def test_times_that_have_gaps_are_not_used() -> None:
@@ -554,7 +640,7 @@ def test_times_that_have_gaps_are_not_used() -> None:
     assert "The order in time was not used, because 1 of 60 questions has no time." in pool.notes
     same = fit(replace(table, timestamp=np.zeros(table.rows)))
     assert same.periods == ()
-    assert any("Fewer than two blocks of time" in note for note in same.notes)
+    assert any("Fewer than three blocks of time" in note for note in same.notes)
 
 
 # -------------------------------------------------------------------------------------------------------------- guarantee
@@ -577,5 +663,5 @@ def test_a_pool_that_learned_nothing_has_the_worst_case_of_its_rule() -> None:
     assert rp.certify(LearnedRule(rule="robust")).upper == rp.certify("robust").upper
     with pytest.raises(rp.UnsupportedError, match="this one has learned weights of forecasters"):
         rp.certify(LearnedRule(rule="robust", weights={"ann": 2.0}))
-    with pytest.raises(rp.UnsupportedError, match="this one has learned questions with more than two outcomes"):
+    with pytest.raises(rp.UnsupportedError, match="this one is for more than two outcomes"):
         rp.certify(LearnedRule(rule="geometric-odds", slope=1.2, options=True))

@@ -17,9 +17,10 @@ from robustpool import checks
 from robustpool.aggregators.learned_rule import LearnedRule
 from robustpool.evaluation.records import Interval
 from robustpool.learning.records import FittedPool, Weight
+from robustpool.learning.worst_case import PoolWorstCase, WorstCaseBounds, worst_case
 from robustpool.plots.pools import running_gains
 from robustpool.views import Page, Picture, Table, render
-from robustpool.views.pool import PoolWorstCase, WorstCaseBounds, as_data, as_lines, worst_case
+from robustpool.views.pool import as_data, as_lines
 from robustpool.views.pool_page import pool_page, write_pool
 
 if TYPE_CHECKING:
@@ -110,15 +111,22 @@ def test_the_worst_case_is_in_the_data_if_it_is_known(recalibrated: FittedPool) 
     found = as_data(recalibrated, worst=worst)["worst_case"]
     assert found["refusals"] == ["nothing for three."]
     assert [dict(each) for each in found["bounds"]] == [
-        {"agents": 2, "pool": 0.05, "robust": 0.03, "cost": pytest.approx(0.02)}
+        {"agents": 2, "pool": 0.05, "robust": 0.03, "difference": pytest.approx(0.02)}
     ]
 
 
 # --- the terminal -----------------------------------------------------------------------------------------------------
 
 
-def changed(pool: FittedPool, *gain: float, chosen: str = "recalibrated") -> FittedPool:
-    return replace(pool, over_mean=Interval(*gain), chosen=chosen)
+def changed(pool: FittedPool, *gain: float, chosen: str = "recalibrated", questions: int = 300) -> FittedPool:
+    learned = replace(pool.learned, questions=questions)
+    return replace(pool, over_mean=Interval(*gain), chosen=chosen, learned=learned)
+
+
+def test_a_pool_of_few_questions_is_not_recommended(recalibrated: FittedPool) -> None:
+    for questions, answer in ((39, "keep your current rule until 40 questions are resolved."), (40, "use this pool.")):
+        pool = changed(recalibrated, 0.02, 0.01, 0.03, questions=questions)
+        assert as_lines(pool, 120)[0].startswith(f"What to do: {answer}")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +135,7 @@ def changed(pool: FittedPool, *gain: float, chosen: str = "recalibrated") -> Fit
         (
             (0.02, 0.01, 0.03),
             "weighted",
-            "use this pool. On questions that it had not seen, it is better than the mean.",
+            "use this pool. On questions that were not learned from, it is better than the mean.",
         ),
         ((0.0, 0.0, 0.0), "mean", "use the mean. Nothing that was learned is better than the mean"),
         ((0.02, -0.01, 0.05), "weighted", "keep the mean for now. "),
@@ -135,7 +143,7 @@ def changed(pool: FittedPool, *gain: float, chosen: str = "recalibrated") -> Fit
         (
             (-0.02, -0.03, -0.01),
             "robust",
-            "keep the mean. On questions that it had not seen, the pool is worse than the mean.",
+            "keep the mean. On questions that were not learned from, the pool is worse than the mean.",
         ),
     ],
 )
@@ -144,7 +152,7 @@ def test_the_answer_comes_first(recalibrated: FittedPool, gain: tuple[float, ...
     assert as_lines(pool, 120)[0].startswith(f"What to do: {answer}")
     assert pool_page(pool, worst=NO_BOUND).lead.startswith(f"What to do: {answer}")
     if answer.startswith("keep the mean for now"):
-        assert "the pool is not shown to be better than the mean." in as_lines(pool, 120)[0]
+        assert "the pool is not shown to be better than the mean." in " ".join(as_lines(pool, 120)[:2])
 
 
 def test_the_chosen_form_has_a_mark_and_every_form_its_numbers(pool: FittedPool) -> None:
@@ -160,7 +168,7 @@ def test_the_chosen_form_has_a_mark_and_every_form_its_numbers(pool: FittedPool)
         assert (
             interval == ["-"] if form.name == "mean" else numbers(interval[0]) == pytest.approx(form.gain[1:], abs=5e-5)
         )
-    whole = lines[start + 1 + len(pool.tried)].removeprefix("   choice included").split()
+    whole = lines[start + 1 + len(pool.tried)].removeprefix("   whole procedure").split()
     assert [float(cell) for cell in whole[:2]] == pytest.approx([pool.brier.value, pool.gain], abs=5e-5)
 
 
@@ -217,7 +225,7 @@ def test_the_bounds_are_those_of_certify(recalibrated: FittedPool) -> None:
         proved = rp.certify(recalibrated.aggregator, family)
         assert each.pool == proved.upper
         assert each.robust == rp.certify("robust", family).upper
-        assert each.cost == each.pool - each.robust
+        assert each.difference == each.pool - each.robust
         assert rp.verify(proved.data).verified
 
 
@@ -269,9 +277,9 @@ def test_agents_must_be_a_number_that_is_proved(recalibrated: FittedPool, agents
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ((0.068410001, 0.0225), "For 2 forecasters it costs 0.0459."),
-        ((0.0200005, 0.0225), "it costs nothing: the bound of the pool is lower by 0.0025."),
-        ((0.0225, 0.0225), "it costs nothing: both bounds are the same."),
+        ((0.068410001, 0.0225), "For 2 forecasters the bound of the pool is larger by 0.0459."),
+        ((0.0200005, 0.0225), "the bound of the pool is smaller by 0.0025."),
+        ((0.0225, 0.0225), "both bounds are the same."),
     ],
 )
 def test_the_worst_case_is_said_with_what_it_holds_for(
@@ -375,7 +383,7 @@ def test_the_calibration_is_that_of_the_pool(recalibrated: FittedPool) -> None:
     mean = next(form.brier for form in recalibrated.tried if form.name == "mean")
     assert f"{mean:.4f} for the mean and {recalibrated.brier.value:.4f} for the pool" in picture.meaning
     same = replace(recalibrated, calibration=recalibrated.calibration._replace(after=before))
-    assert "only one curve" in pictures(pool_page(same, worst=NO_BOUND))["calibration"].meaning
+    assert "the curves coincide" in pictures(pool_page(same, worst=NO_BOUND))["calibration"].meaning
 
 
 def test_settings_say_until_when_it_learned(timed: FittedPool) -> None:

@@ -24,7 +24,6 @@ from .aggregators.distributions import (
     DistributionRule,
     check_distributions,
     combine_distributions,
-    distribution_rule,
     least_share,
 )
 from .aggregators.grid import GridAggregator

@@ -14,8 +14,8 @@ array([0.6982, 0.    ])
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence  # noqa: TC003  # the reader of files looks at the types
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
@@ -43,7 +43,7 @@ class LearnedRule:
     rule: str  # one of `BASES`
     intercept: float = 0.0  # a
     slope: float = 1.0  # b; with options the power
-    weights: Mapping[str, float] | None = None  # by forecaster; None: all count the same
+    weights: Mapping[str, float] | None = field(default=None, hash=False)  # by forecaster; None: all count the same
     clip: float = 0.01  # answers are clipped to [clip, 1 - clip] in practice; the mean never is
     options: bool = False  # it is for questions with more than two outcomes
 
@@ -60,6 +60,8 @@ class LearnedRule:
             raise InputError(f"aggregator.intercept must be 0 for options; it is {self.intercept!r}.")
         if not 0 < self.clip < 0.5:
             raise InputError(f"aggregator.clip must lie in (0, 0.5); it is {self.clip!r}.")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", dict(self.weights))
         for name, weight in (self.weights or {}).items():
             if not 0 < weight < np.inf:
                 raise InputError(f"weight must be positive and finite; that of forecaster {name} is {weight!r}.")

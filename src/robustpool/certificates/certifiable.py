@@ -83,9 +83,9 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
 def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:
     """A fitted pool: one that learned nothing is its rule, and logit f = a + b s/n is a rule of the summed log-odds."""
     if chosen.weights is not None or chosen.options:
-        what = "weights of forecasters" if chosen.weights is not None else "questions with more than two outcomes"
+        what = "has learned weights of forecasters" if chosen.weights is not None else "is for more than two outcomes"
         raise UnsupportedError(
-            f"a fitted pool can be certified if it is a function of the summed log-odds; this one has learned {what}."
+            f"a fitted pool can be certified if it is a function of the summed log-odds; this one {what}."
         )
     if not chosen.recalibrates:
         return describe(chosen.base, agents)

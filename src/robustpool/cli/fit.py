@@ -49,7 +49,7 @@ def fit(
     With a column timestamp or resolved the pool is always fitted to the past and scored on what came after. Then combine new
     answers with `robustpool aggregate NEW.csv --rule POOL.json`.
 
-    \\b
+    \b
     Examples:
       robustpool fit forecasts.csv --out pool.json
       robustpool fit forecasts.csv --out pool.json --report pool.html
@@ -81,16 +81,16 @@ def fit(
     if tell(table.rejected, table.tally, len(table.questions)):
         return Answer({**left_out, "output": None}, [], yes=False)
     with share_bar() as bar:
-        blocks = "months" if rolling else "auto"
-        pool = learn(table, as_of=as_of, clip=clip, seed=seed, draws=draws, blocks=blocks, progress=bar)
+        pool = learn(table, as_of=as_of, clip=clip, seed=seed, draws=draws, rolling=rolling, progress=bar)
     pool.save(out)
-    lines = [
-        *as_lines(pool, terminal_width()),
-        f"The pool is in {out}; use it with robustpool aggregate NEW.csv --rule {out}",
-    ]
+    use = f"use it with robustpool aggregate NEW.csv --rule {out}" if pool.recommended else "it is not recommended yet"
+    lines = [*as_lines(pool, terminal_width()), f"The pool is in {out}; {use}"]
+    worst = None
     if report is not None:
+        from ..learning.worst_case import worst_case
         from ..views.pool_page import write_pool
 
-        write_pool(pool, report, title=f"A pool learned from {Path(file).name}")
+        worst = worst_case(pool)
+        write_pool(pool, report, title=f"A pool learned from {Path(file).name}", worst=worst)
         lines.append(f"The report is in {report}")
-    return Answer({**as_data(pool, str(out)), **left_out, "report": report}, lines)
+    return Answer({**as_data(pool, str(out), worst), **left_out, "report": report}, lines)

@@ -9,8 +9,7 @@ from typing import Any, TypeGuard
 from ..aggregators.rules import get_rule
 from ..errors import InputError
 from ..typing import FilePath
-from .design_file import load_design
-from .pool_file import is_pool_file, load_learned_rule
+from .aggregator_file import load_aggregator
 
 AnyAggregator = FilePath | Callable[[Any], Any]
 """The name of a rule, a file (``*.json`` or a path) of a design or of a fitted pool, or a callable from reports (m, n) to
@@ -29,7 +28,7 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
     array([0.3])
     """
     if is_aggregator_file(rule):
-        return load_learned_rule(rule) if is_pool_file(rule) else load_design(rule)
+        return load_aggregator(rule)
     if isinstance(rule, str):
         return get_rule(rule)
     aggregator: Any = (
@@ -37,4 +36,6 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
     )  # a solution and a fitted pool have one
     if callable(aggregator):
         return aggregator
-    raise InputError(f"rule must be the name of a rule, a design file or a callable; it is {rule!r}.")
+    raise InputError(
+        f"rule must be the name of a rule, the file of a design or of a fitted pool, or a callable; it is {rule!r}."
+    )

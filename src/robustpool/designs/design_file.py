@@ -62,24 +62,7 @@ def save_design(solution: Designed, path: FilePath) -> None:
 
 def load_design(path: FilePath) -> Design:
     """Read a design file and check that nobody changed it."""
-    return load_sealed(path, "design", DESIGN_FORMAT, _design)
-
-
-def load_sealed(path: FilePath, kind: str, format: str, read: Callable[[dict[str, Any]], T]) -> T:
-    """Read a JSON file of some kind and format, check its hash, and make of its content what ``read`` makes."""
-    name = os.fspath(path)
-    data = read_json(path, kind)
-    given = data.get("format") if isinstance(data, dict) else None
-    if given != format:
-        raise InputError(f"{name!r} is not a {kind}: format must be {format!r}; it is {given!r}.")
-    if data.get("hash") != content_hash(data):
-        raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
-    try:
-        return read(data)
-    except OverflowError:
-        raise InputError(f"{name!r} is not a whole {kind}: it has a number that is too large.") from None
-    except InputError as error:
-        raise InputError(f"{name!r} is not a whole {kind}: {error}") from None
+    return unsealed(read_json(path, "design"), path, "design", DESIGN_FORMAT, read_design)
 
 
 def read_json(path: FilePath, kind: str) -> Any:
@@ -91,6 +74,22 @@ def read_json(path: FilePath, kind: str) -> Any:
         raise InputError(f"the {kind} file {name!r} does not exist.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the {kind} file {name!r} cannot be read ({error}).") from None
+
+
+def unsealed(data: Any, path: FilePath, kind: str, format: str, read: Callable[[dict[str, Any]], T]) -> T:
+    """Check the format and the hash of the content of a file, and make of it what ``read`` makes."""
+    name = os.fspath(path)
+    given = data.get("format") if isinstance(data, dict) else None
+    if given != format:
+        raise InputError(f"{name!r} is not a {kind}: format must be {format!r}; it is {given!r}.")
+    if data.get("hash") != content_hash(data):
+        raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
+    try:
+        return read(data)
+    except OverflowError:
+        raise InputError(f"{name!r} is not a whole {kind}: it has a number that is too large.") from None
+    except InputError as error:
+        raise InputError(f"{name!r} is not a whole {kind}: {error}") from None
 
 
 def sealed(design: Design) -> Design:
@@ -139,7 +138,8 @@ def _plain(value: Any) -> Any:
 # --- JSON to records --------------------------------------------------------------------------------------------------
 
 
-def _design(data: dict[str, Any]) -> Design:
+def read_design(data: dict[str, Any]) -> Design:
+    """A design from the content of its file."""
     readers: dict[str, Any] = {
         name: partial(read_value, kind, where=name) for name, kind in get_type_hints(Design).items()
     }
@@ -172,18 +172,11 @@ def _trace(value: Any) -> tuple[TracePoint, ...]:
     return tuple(TracePoint(*row) for row in zip(*columns, strict=True))
 
 
-def read_value(kind: Any, value: Any, where: str) -> Any:
+def read_value(kind: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # one for each kind
     """A value of the file as what it is meant to be; an error says where it is not."""
     options = get_args(kind)
-    if hasattr(kind, "_fields"):
-        parts = _typed(dict, value, where)
-        return kind(
-            *(read_value(part, parts.get(name), f"{where}.{name}") for name, part in get_type_hints(kind).items())
-        )
-    if get_origin(kind) is Mapping:
-        return {
-            key: read_value(options[1], item, f"{where}[{key!r}]") for key, item in _typed(dict, value, where).items()
-        }
+    if hasattr(kind, "_fields") or get_origin(kind) is Mapping:
+        return _named(kind, _typed(dict, value, where), where)
     if NoneType in options:
         return None if value is None else read_value(options[0], value, where)
     if get_origin(kind) is tuple:
@@ -195,6 +188,14 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
     if kind is int:
         return checks.whole(where, value, least=0)
     return _record(kind, value, where) if is_dataclass(kind) else _typed(kind, value, where)
+
+
+def _named(kind: Any, parts: dict[str, Any], where: str) -> Any:
+    """A named tuple, or an object with any names, from its object."""
+    if get_origin(kind) is Mapping:
+        return {key: read_value(get_args(kind)[1], item, f"{where}[{key!r}]") for key, item in parts.items()}
+    hints = get_type_hints(kind)
+    return kind(*(read_value(part, parts.get(name), f"{where}.{name}") for name, part in hints.items()))
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:

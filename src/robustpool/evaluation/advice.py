@@ -90,8 +90,7 @@ def _recommendation(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, 
         return _fit_it(comparison, gain)
     if comparison.answers == comparison.questions:
         return comparison.reference, "there is nothing to combine, because each question has only one answer."
-    changing = comparison.fitted is not None and comparison.fitted.periods  # what did well long ago may not do so now
-    prominent = () if changing else comparison.rules
+    prominent = () if comparison.timed else comparison.rules  # what did well long ago may not do so now
     winner = next((rule for rule in prominent if rule.stands_out and rule.name != LEANING), None)
     if winner is None:
         return comparison.reference, _keep(comparison)
@@ -143,7 +142,9 @@ def _told(rule: RuleScore, comparison: Comparison) -> str:
 def _keep(comparison: Comparison) -> str:
     """Nothing is clearly better than the reference: keep it, and name the rule that comes nearest."""
     reference = comparison.reference_score
-    keep = f"use {the(reference.name)}: nothing that was tried is clearly better.{_by(reference.name, comparison)}"
+    leaning = any(rule.name == LEANING and rule.stands_out for rule in comparison.rules)
+    but = f" except {LEANING}, which is biased towards no on every question" if leaning else ""
+    keep = f"use {the(reference.name)}: nothing that was tried is clearly better{but}.{_by(reference.name, comparison)}"
     best = min(
         (rule for rule in comparison.rules if rule.name != LEANING or rule is reference),
         key=lambda rule: rule.brier.value,
@@ -156,7 +157,7 @@ def _keep(comparison: Comparison) -> str:
         but = (
             "what did well in the past need not do so now"
             if best.stands_out
-            else f"{tried} were tried, and one of them may be lucky"
+            else f"with {tried} tried, this may be luck"
         )
     name = the(best.name)
     return f"{keep} {name} scores best, {best.brier.value:.4f} against {reference.brier.value:.4f}, but {but}."

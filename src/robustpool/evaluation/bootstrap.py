@@ -73,7 +73,7 @@ def chance(clusters: int) -> float:
     """The share of the draws beyond each end of a 95 % interval: a little less than 2.5 % if clusters are few.
 
     >>> round(chance(10), 4), round(chance(100_000), 4)
-    (0.0085, 0.025)
+    (0.0086, 0.025)
     """
     return NormalDist().cdf(-sqrt(clusters / (clusters - 1)) * t_quantile(0.975, clusters - 1))
 

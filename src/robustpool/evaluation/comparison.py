@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
-from ..aggregators.rules import Rule
+from ..aggregators.learned_rule import LearnedRule
 from ..designs.any_aggregator import as_aggregator
 from ..errors import InputError
 from ..forecasts import CLIP, brought, clip_for, low_end, outside, raised
 from ..learning.fitting import fit as fit_pool
 from ..tables.reading import read_forecasts
+from ..tables.rejecting import warn_left_out
 from ..wording import counted
 from .advice import advise
 from .bootstrap import affordable
@@ -21,7 +22,7 @@ from .contenders import Contenders, contenders, for_options, name_of
 from .diagnosis import FEW_QUESTIONS
 from .individuals import describe, pair_sample
 from .option_scores import base_rate, base_rate_brier
-from .panel import Panel, contradictions, forecasts_of, make_panel, resolved
+from .panel import Panel, contradictions, forecasts_of, make_panel, resolved, takes_weights
 from .recalibration import METHODS
 from .recalibration import recalibrate as recalibrate_table
 from .records import Comparison, Individuals, Interval
@@ -121,7 +122,10 @@ def compare(
     candidates, unscored = contenders(rules)
     name = _with_reference(candidates, unscored, reference)
     say("reading", 0.0)
-    table, left_out = _resolved(read_forecasts(source, **reading), pairs)
+    given = read_forecasts(source, **reading)
+    if given is not source:
+        warn_left_out(given.rejected, given.tally, stacklevel=2)
+    table, left_out = _resolved(given, pairs)
     if table.options is not None:
         candidates, unscored = for_options(candidates, unscored)
         if method not in ("auto", "none"):
@@ -148,9 +152,10 @@ def compare(
         # Recalibrated answers are never 0 or 1, and so nothing is clipped again: that would undo part of the correction.
         measured += _measured(candidates, words, replace(panel, table=corrected), 0.0, say, 0.5)[0]
 
-    fitted = None
+    fitted, why_not = None, ""
     if fit and pairs is None:
-        fitted = _fitted(table, low, seed, draws, rolling, lambda line, share: say(line, 0.6 + 0.2 * share))
+        share = (lambda line, done: say(line, 0.6 + 0.2 * done))  # fmt: skip
+        fitted, why_not = _fitted(table, low, seed, draws, rolling, share)
     say("bootstrapping the questions", 0.8)
     touched = outside if table.options is None else raised
     clipped = max(touched(table.probability, clip_for(rule, clip)) for rule in candidates.values())
@@ -177,7 +182,8 @@ def compare(
         recommended="",
         fitted=fitted,
         pair_sample=pair_sample(table, seed) if table.options is None else (),
-        notes=_notes(panel, candidates, low, clipped, requested, draws),
+        notes=(*_notes(panel, candidates, low, clipped, requested, draws), *filter(None, [why_not])),
+        timed=table.timestamp is not None or table.resolved is not None,
         options=None if table.options is None else int(table.option_counts.max()),
     )
     say("done", 1.0)
@@ -261,16 +267,15 @@ def _measured(
 
 def _fitted(
     table: ForecastTable, clip: float, seed: int, draws: int, rolling: bool, say: Progress
-) -> FittedPool | None:
-    """A pool fitted to these questions; None if there are too few, or all have the same outcome, unless it must be."""
+) -> tuple[FittedPool | None, str]:
+    """A pool fitted to these questions; or None and why nothing can be learned from them."""
     try:
-        return fit_pool(
-            table, clip=clip or None, seed=seed, draws=draws, blocks="months" if rolling else "auto", progress=say
-        )
-    except InputError:
+        # Certain answers have no log-odds, so a pool clips even if the rules do not.
+        return fit_pool(table, clip=clip or CLIP, seed=seed, draws=draws, rolling=rolling, progress=say), ""
+    except InputError as error:
         if rolling:
             raise
-        return None
+        return None, f"No pool was fitted: {error}"
 
 
 # -------------------------------------------------------------------------------------------------------- what goes out
@@ -289,9 +294,14 @@ def _notes(panel: Panel, rules: Contenders, clip: float, clipped: int, requested
             odd, same = "in which every option is ruled out by somebody", "give all options the same probability"
         what = counted(at_odds, "question" if panel.pair_rows is None else "pair")
         notes.append(f"{what} {odd}: averages use them as numbers{'' if clip else f', all other rules {same}'}.")
-    without = [name for name, rule in rules.items() if not (isinstance(rule, Rule) and rule.takes_weights)]
+    without = [name for name, rule in rules.items() if not takes_weights(rule)]
     if panel.table.weight is not None and without:
         notes.append(f"Scored without weights, because they do not accept any: {', '.join(without)}.")
+    learned = [name for name, rule in rules.items() if isinstance(rule, LearnedRule)]
+    if learned:
+        notes.append(
+            f"{', '.join(learned)} learned before; a pool that learned from these questions is flattered here."
+        )
     if draws < requested:
         notes.append(
             f"The bootstrap used {draws:,} draws instead of {requested:,}, because there are so many questions."

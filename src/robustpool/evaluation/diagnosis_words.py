@@ -86,7 +86,7 @@ def _of_over_confidence(stretch: Interval | None, diagnosis: Diagnosis) -> str:
         return f"But averaging corrects this: {by}, so rules that extremise by about this factor are expected to gain."
     if diagnosis.shrunk:
         return f"Averaging does not correct this: {by}, so rules that extremise are expected to do worse than the mean."
-    return f"Averaging corrects most of this: {by}, so it is unclear whether rules that extremise gain."
+    return f"It is unclear whether averaging corrects this: {by}."
 
 
 def _of_the_others(comparison: Comparison, diagnosis: Diagnosis) -> str:

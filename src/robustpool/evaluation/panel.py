@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import checks
+from ..aggregators.learned_rule import LearnedRule
 from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule
 from ..forecasts import combine
+from ..tables.pooling import weighed
 from ..tables.records import ANSWERS_AT_ONCE, ForecastTable, Group
 
 if TYPE_CHECKING:
@@ -127,12 +129,19 @@ def sample_pairs(answers: Integers, most: int, seed: int) -> tuple[Integers, Int
     return question, *numbered_pair(number)
 
 
+def takes_weights(rule: object) -> bool:
+    """Whether a rule uses the weights of answers."""
+    return isinstance(rule, LearnedRule) or (isinstance(rule, Rule) and rule.takes_weights)
+
+
 def forecasts_of(rule: Callable[[Any], Any], panel: Panel, clip: float | None) -> Floats:
     """What a rule says to each profile, clipped as `robustpool.aggregate` does it: (profiles,).
 
     With options it is (profiles, K), with NaN beyond a question's own. Weights go to the rules that take them.
     """
-    weighted = isinstance(rule, Rule) and rule.takes_weights
+    weighted = takes_weights(rule)
+    if isinstance(rule, LearnedRule):
+        panel = replace(panel, table=weighed(panel.table, rule.weights_of(panel.table.forecasters)))
     answers = np.full((len(panel.question), *panel.table.probability.shape[1:]), np.nan)
     for places, reports, weights in panel.profiles():
         own = answers[:, : reports.shape[2]] if reports.ndim == 3 else answers

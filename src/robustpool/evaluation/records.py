@@ -115,6 +115,7 @@ class Comparison:
     pair_sample: tuple[tuple[float, float, int], ...] = field(repr=False)  # some pairs with their outcome, to draw
     notes: tuple[str, ...] = ()  # what was done to the data and might surprise a reader
     clipped: int = 0  # answers outside [clip, 1 - clip], if a rule that was scored sees them clipped
+    timed: bool = False  # the table has times, so people and questions may have changed
     fitted: FittedPool | None = None  # learned from these questions, and scored on those that it had not seen
     options: int | None = None
     """The largest number of options that a question has; None: yes and no. With options a Brier score is the sum over the

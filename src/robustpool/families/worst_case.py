@@ -82,6 +82,10 @@ def worst_case(
     """
     loss = get_loss(loss)
     aggregator = as_aggregator(aggregator)  # once, not at every call
+    if getattr(aggregator, "weights", None):
+        raise UnsupportedError(
+            "a pool with learned weights depends on who reports; a worst case is that of a rule for anybody."
+        )
     if isinstance(family, FiniteFamily):
         values = regrets(aggregator, family, loss=loss)
         return WorstCase(float(values.max()), int(values.argmax()), exhaustive=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .skill import skill
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..typing import Booleans, Floats
     from .history import History
 
@@ -65,9 +69,24 @@ class Fitted:
 
 def fit_form(form: Form, history: History, training: Booleans) -> Fitted:
     """Fit a form to the questions in ``training``, (questions,)."""
-    weights = skill(history, training).weights if form.weighted else None
-    if not form.recalibrated:
-        return Fitted(form, weights)
+    return fit_forms([form], history, training)[form.name]
+
+
+def fit_forms(forms: Iterable[Form], history: History, training: Booleans) -> dict[str, Fitted]:
+    """Fit some forms to the same questions; the weights of forecasters are computed once."""
+    learned: Floats | None = None
+    fitted = {}
+    for form in forms:
+        if form.weighted and learned is None:
+            learned = skill(history, training).weights
+        weights = learned if form.weighted else None
+        fitted[form.name] = (
+            _recalibrated(form, weights, history, training) if form.recalibrated else Fitted(form, weights)
+        )
+    return fitted
+
+
+def _recalibrated(form: Form, weights: Floats | None, history: History, training: Booleans) -> Fitted:
     intercept, slope = history.platt(history.log_odds(weights), training, pulls(history, training))
     if slope <= 0:  # the answers point the wrong way: no increasing correction helps
         return Fitted(form, weights)
@@ -80,7 +99,6 @@ def pulls(history: History, training: Booleans) -> tuple[float, float]:
     8 for the slope and half of that for the intercept; more below a hundred clusters, in proportion; and as many times more as
     there are questions in a cluster, because these count as one.
     """
-    questions = int(training.sum())
-    clusters = questions if history.table.cluster is None else len(set(history.clusters[training].tolist()))
+    questions, clusters = int(training.sum()), len(np.unique(history.clusters[training]))
     strength = PULL * max(1.0, ENOUGH / max(clusters, 1)) * questions / max(clusters, 1)
     return strength / 2, strength

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .candidates import FORMS, fit_form
+from .candidates import FORMS, fit_forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, float], None]
 
-FOLDS = ((200, 20), (2000, 10), (float("inf"), 5))
-"""Up to so many clusters, so many folds: on a hundred questions the luck of the draw shows with fewer."""
+FOLDS = ((20, 200), (10, 2000), (5, float("inf")))
+"""So many folds up to so many clusters: on a hundred questions the luck of the draw shows with fewer."""
+
+MOST_WORK = 4e6
+"""Answers that all fits together may see, if fewer folds than that can do: a few seconds."""
+
+LEARNING = tuple(form for form in FORMS if form.learns)
 
 LEAST_TO_LEARN = 20
 """Questions (or clusters) that a pool must have seen before its forecasts count as those of a fitted pool."""
@@ -60,15 +65,14 @@ def simplest(losses: Sequence[Floats], clusters: Integers) -> int:
 
     The standard error is that of the paired difference, with questions of a cluster taken together.
 
-    >>> rng = np.random.default_rng(0)
-    >>> noise = rng.normal(0, 0.1, 100)
-    >>> simplest([noise + 0.001, noise, noise + 0.5], np.arange(100)), simplest([noise + 0.3, noise], np.arange(100))
-    (1, 1)
+    >>> best, wobble = np.full(100, 0.2), np.tile([0.1, -0.1], 50)  # the standard error is 0.01
+    >>> simplest([best + wobble + 0.02, best + wobble + 0.005, best], np.arange(100))
+    1
     """
     means = np.array([each.mean() for each in losses])
     best = int(np.argmin(means))
     size = len(losses[best])
-    for place, each in enumerate(losses):
+    for place, each in enumerate(losses[:best]):
         away = each - losses[best]
         centred = np.bincount(clusters, away - away.mean())
         if means[place] - means[best] <= np.sqrt(np.sum(centred**2)) / size:
@@ -82,7 +86,8 @@ def simplest(losses: Sequence[Floats], clusters: Integers) -> int:
 def shuffled(history: History, seed: int, say: Progress) -> CrossFitted:
     """Nested cross-validation over questions, or clusters of them."""
     clusters = history.number_of_clusters
-    folds = next(folds for most, folds in FOLDS if clusters <= most)
+    affordable = [each for each in FOLDS if each[0] * (each[0] + 1) / 2 * history.table.rows <= MOST_WORK]
+    folds = next(folds for folds, most in (*affordable, FOLDS[-1]) if clusters <= most or folds == FOLDS[-1][0])
     fold = (np.random.default_rng(seed).permutation(clusters) % folds)[history.clusters]
     steps = folds * (folds + 1) // 2
     done = 0
@@ -92,7 +97,7 @@ def shuffled(history: History, seed: int, say: Progress) -> CrossFitted:
         say("learning", done / steps)
         done += 1
         training = ~np.isin(fold, without)
-        return {form.name: fit_form(form, history, training).forecasts(history) for form in FORMS if form.learns}
+        return {name: form.forecasts(history) for name, form in fit_forms(LEARNING, history, training).items()}
 
     fixed = _fixed(history)
     by_form = {form.name: fixed[form.name].copy() if form.name in fixed else _blank(history) for form in FORMS}
@@ -127,7 +132,7 @@ def rolling(
     """Learn on the past, score the next block: blocks begin at ``starts``, and the last has no end.
 
     ``time`` says when the forecast of a question was made, ``known`` when its outcome was. The first block with forecasts only
-    serves to choose. None if fewer than two blocks have a past to learn from.
+    serves to choose. None if fewer than three blocks have a past to learn from, of which two can then be scored.
     """
     block = np.searchsorted(np.asarray(starts), time, side="right") - 1
     fixed = _fixed(history)
@@ -141,11 +146,9 @@ def rolling(
         here, past = block == number, known < start
         if not here.any() or len(np.unique(history.clusters[past])) < LEAST_TO_LEARN:
             continue
-        for form in FORMS:
-            values = fixed.get(form.name)
-            by_form[form.name][here] = (fit_form(form, history, past).forecasts(history) if values is None else values)[
-                here
-            ]
+        learned = {name: form.forecasts(history) for name, form in fit_forms(LEARNING, history, past).items()}
+        for name, values in (fixed | learned).items():
+            by_form[name][here] = values[here]
         judged = past & fitted
         if judged.any():
             form = _choice(history, by_form, recent(judged, block, 1 / 2))
@@ -170,7 +173,8 @@ def even_blocks(time: Floats) -> list[float]:
 def _fixed(history: History) -> dict[str, Floats]:
     """The forecasts of the forms that learn nothing."""
     every = np.ones(history.size, dtype=bool)
-    return {form.name: fit_form(form, history, every).forecasts(history) for form in FORMS if not form.learns}
+    forms = [form for form in FORMS if not form.learns]
+    return {name: form.forecasts(history) for name, form in fit_forms(forms, history, every).items()}
 
 
 def _blank(history: History) -> Floats:

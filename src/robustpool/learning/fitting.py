@@ -12,14 +12,17 @@ from ..aggregators.learned_rule import LearnedRule
 from ..designs.records import Versions
 from ..errors import InputError
 from ..evaluation.bootstrap import affordable
+from ..evaluation.calibration import calibration
 from ..evaluation.isotonic import curve, fit_isotonic
 from ..evaluation.options import one_against_rest
 from ..evaluation.scores import histogram
 from ..forecasts import CLIP, low_end
 from ..tables.reading import moment, read_forecasts
+from ..tables.rejecting import warn_left_out
 from ..wording import counted
 from .candidates import fit_form
-from .cross_fitting import LEAST_TO_LEARN, CrossFitted, even_blocks, rolling, shuffled
+from .cross_fitting import LEAST_TO_LEARN, CrossFitted, even_blocks, shuffled
+from .cross_fitting import rolling as rolling_fits
 from .gains import measure
 from .history import History
 from .pool_file import sealed
@@ -45,7 +48,7 @@ def fit(
     clip: float | None = None,
     seed: int = 0,
     draws: int = 2000,
-    blocks: str = "auto",
+    rolling: bool = False,
     progress: Progress | None = None,
     **reading: Any,
 ) -> FittedPool:
@@ -71,8 +74,9 @@ def fit(
         Of the folds and the bootstrap.
     draws
         Bootstrap draws of the questions (or clusters); fewer for tables with more than 50,000 of them.
-    blocks
-        With times: ``"auto"``, ten blocks with about as many questions each, or ``"months"``, those of the calendar in UTC.
+    rolling
+        Use the months of the calendar, in UTC, as blocks of time. By default a table with times is cut into ten blocks with about
+        as many questions each. The blocks decide what is scored, and so which form is chosen.
     progress
         Called with a line and the share of the work that is done.
     reading
@@ -103,7 +107,6 @@ def fit(
     True
     """
     say = progress or (lambda *_: None)
-    checks.choice("blocks", blocks, ("auto", "months"))
     checks.whole("seed", seed, least=0)
     requested = checks.whole("draws", draws, least=100)
     low = CLIP if clip is None else low_end(clip)
@@ -111,6 +114,8 @@ def fit(
         raise InputError(f"clip must lie in (0, 0.5) to fit a pool, because 0 and 1 have no log-odds; it is {clip!r}.")
     say("reading", 0.0)
     table = read_forecasts(source, **reading)
+    if table is not source:
+        warn_left_out(table.rejected, table.tally, stacklevel=2)
     until_then = moment(as_of)
     notes: list[str] = []
     if until_then is not None:
@@ -119,7 +124,7 @@ def fit(
     check_enough(history, table)
     draws = affordable(requested, history.number_of_clusters)
     times, more = question_times(history.table)
-    cross_fitted, scheme, further = cross_fit(history, times, blocks, seed, say)
+    cross_fitted, scheme, further = cross_fit(history, times, rolling, seed, say)
     notes += [*more, *further]
     say("fitting", 0.95)
     every = np.ones(history.size, dtype=bool)
@@ -143,7 +148,7 @@ def fit(
         weights=weights,
         calibration=_calibrations(history, cross_fitted),
         periods=_periods(history, cross_fitted),
-        notes=(*notes, *_wrong_way(history)),
+        notes=tuple(notes),
         summary=(),
         versions=Versions(robustpool=__version__, numpy=np.__version__, python=platform.python_version()),
     )
@@ -153,25 +158,33 @@ def fit(
 
 def check_enough(history: History, table: ForecastTable) -> None:
     """Refuse a table from which nothing can be learned."""
-    clusters = history.number_of_clusters
-    what = "resolved question" if history.table.cluster is None else "cluster of resolved questions"
+    questions, clusters = counted(len(table.questions), "question"), history.number_of_clusters
+    if not history.size:
+        raise InputError(f"a pool needs outcomes to learn from; none of {questions} has one.")
+    what = "resolved questions" if history.table.cluster is None else "clusters of resolved questions"
     if clusters < LEAST_TO_LEARN:
-        plural = (
-            what.replace("question", "questions") if what.startswith("resolved") else "clusters of resolved questions"
-        )
         raise InputError(
-            f"a pool needs at least {LEAST_TO_LEARN} {plural} to learn from; there are {clusters:,} "
-            f"(of {counted(len(table.questions), 'question')}); until then use the rule robust."
+            f"a pool needs at least {LEAST_TO_LEARN} {what} to learn from; there are {clusters:,} (of {questions}); until then "
+            "use a rule, such as robust."
         )
     outcome = history.table.outcome
-    if outcome.min() == outcome.max() and history.table.options is None:
+    if history.table.options is not None:
+        return
+    if outcome.min() == outcome.max():
         raise InputError(
             f"a pool needs questions with both outcomes to learn from; all {len(outcome):,} resolved ones have {outcome[0]:g}."
+        )
+    measured = calibration(history.mean(), outcome, np.ones(len(outcome)), history.clusters, history.clip)
+    if measured is not None and measured.slope.high < 0:
+        slope = "{:.2f} ({:.2f} to {:.2f})".format(*measured.slope)
+        raise InputError(
+            "a pool cannot learn from forecasts that point the wrong way; the calibration slope of their mean is "
+            f"{slope}: is the outcome column reversed?"
         )
 
 
 def cross_fit(
-    history: History, times: Times | None, blocks: str, seed: int, say: Progress
+    history: History, times: Times | None, monthly: bool, seed: int, say: Progress
 ) -> tuple[CrossFitted, str, list[str]]:
     """The cross-fitted forecasts, how they came about, and what a user should know."""
 
@@ -179,27 +192,29 @@ def cross_fit(
         say(line, 0.1 + 0.8 * share)
 
     notes: list[str] = []
-    if times is None and blocks == "months":
+    if times is None and monthly:
         raise InputError(
             "rolling months need a time for each question; there is no column timestamp or resolved, or it has gaps."
         )
     if times is not None:
-        starts = even_blocks(times.time) if blocks == "auto" else months(times.time)
-        found = rolling(history, times.time, times.known, starts, scaled)
-        if found is not None:
-            per = "month" if blocks == "months" else f"of {len(starts)} blocks of time"
-            return found, f"for each {per}: learned from what was known before, scored on what came then", notes
-        if blocks == "months":
-            raise InputError(
-                f"rolling months need at least two months with questions after {LEAST_TO_LEARN} questions are resolved; "
-                f"there are {counted(len(starts), 'month')} in all."
+        starts = months(times.time) if monthly else even_blocks(times.time)
+        result = rolling_fits(history, times.time, times.known, starts, scaled)
+        if result is not None:
+            size = "months" if monthly else "blocks of time"
+            return (
+                result,
+                f"{len(result.choices)} {size}, each scored after learning from what was known before it",
+                notes,
             )
-        notes.append(
-            f"Fewer than two blocks of time come after {LEAST_TO_LEARN} questions are resolved, so the order in time was not used."
-        )
-    found = shuffled(history, seed, scaled)
+        needed = f"after {LEAST_TO_LEARN} questions are resolved"
+        if monthly:
+            raise InputError(
+                f"rolling needs at least three months with questions {needed}; there are {counted(len(starts), 'month')} in all."
+            )
+        notes.append(f"Fewer than three blocks of time come {needed}, so the order in time was not used.")
+    result = shuffled(history, seed, scaled)
     what = "questions" if history.table.cluster is None else "clusters of questions"
-    return found, f"nested cross-validation, {len(found.choices)} folds of {what}", notes
+    return result, f"nested cross-validation with {len(result.choices)} folds of {what}", notes
 
 
 # ---------------------------------------------------------------------------------------------------------- what is known
@@ -255,14 +270,3 @@ def _periods(history: History, fit: CrossFitted) -> tuple[Period, ...]:
         scores = (float(each[here].mean()) for each in losses)
         periods.append(Period(fit.blocks[number], int(here.sum()), chosen, *scores))
     return tuple(periods)
-
-
-def _wrong_way(history: History) -> tuple[str, ...]:
-    """A warning if the log-odds are significantly lower where the event happened."""
-    if history.table.options is not None:
-        return ()
-    log_odds, happened = history.log_odds(), history.table.outcome == 1
-    yes, no = log_odds[happened], log_odds[~happened]
-    error = np.sqrt(yes.var() / len(yes) + no.var() / len(no))
-    reverse = yes.mean() < no.mean() - 2 * error
-    return ("The forecasts point the wrong way: is the outcome column reversed?",) if reverse else ()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from ..designs.design_file import as_object, content_hash, load_sealed, read_value
-from ..designs.pool_file import POOL_FORMAT
+from ..designs.aggregator_file import POOL_FORMAT
+from ..designs.design_file import as_object, content_hash, read_json, read_value, unsealed
 from ..files import write_json
 from .records import FittedPool
 
@@ -22,7 +21,7 @@ def save_pool(pool: FittedPool, path: FilePath) -> None:
 
 def load_pool(path: FilePath) -> FittedPool:
     """Read a fitted pool and check that nobody changed it."""
-    return load_sealed(path, "fitted pool", POOL_FORMAT, _pool)
+    return unsealed(read_json(path, "pool"), path, "fitted pool", POOL_FORMAT, _pool)
 
 
 def sealed(pool: FittedPool) -> FittedPool:
@@ -37,5 +36,5 @@ def pool_to_json(pool: FittedPool) -> dict[str, Any]:
 
 
 def _pool(data: dict[str, Any]) -> FittedPool:
-    readers = {name: partial(read_value, kind, where=name) for name, kind in get_type_hints(FittedPool).items()}
-    return FittedPool(**{name: read(data.get(name)) for name, read in readers.items()})
+    hints = get_type_hints(FittedPool)
+    return FittedPool(**{name: read_value(kind, data.get(name), name) for name, kind in hints.items()})

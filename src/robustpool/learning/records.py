@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import html
 from ..aggregators.learned_rule import LearnedRule  # noqa: TC001  # the reader of files looks at the types
 from ..designs.records import Versions  # noqa: TC001
+from ..evaluation.diagnosis import FEW_QUESTIONS
 from ..evaluation.records import CurvePoint, Interval  # noqa: TC001
 from ..forecasts import aggregate
 from ..tables.pooling import aggregate_table
@@ -37,7 +38,7 @@ class Weight(NamedTuple):
     weight: float
     low: float
     high: float
-    questions: int  # that the weight rests on: resolved, and answered by others as well
+    questions: int  # (or clusters) that the weight rests on: resolved, and answered by others as well
 
 
 class Period(NamedTuple):
@@ -120,6 +121,12 @@ class FittedPool:
     def better(self) -> bool:
         """Whether it is better than the mean: the interval of the gain lies above 0."""
         return self.over_mean.low > 0
+
+    @property
+    def recommended(self) -> bool:
+        """Whether to use it: it is better than the mean, and rests on at least 40 questions (or clusters)."""
+        size = self.learned.questions if self.learned.clusters is None else self.learned.clusters
+        return self.better and size >= FEW_QUESTIONS
 
     def aggregate(self, source: Any, **options: Any) -> Any:
         """Combine new answers: a table (a file, a long or wide data frame, a `ForecastTable`), or an array of probabilities.

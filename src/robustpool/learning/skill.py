@@ -5,8 +5,9 @@ With n_i questions the mean excess d_i has a variance of about v/n_i, and skill 
 
     E[excess | d_i] = d_i t / (t + v/n_i),            variance t v/n_i / (t + v/n_i)
 
-is what is known of her (empirical Bayes; t by the method of moments as in [DerSimonianLaird1986]). If t = 0, all count the
-same. Her weight is the fourth power of the score of an average answer over hers, kept between 1/16 and 16.
+is what is known of her (empirical Bayes). The excesses on a question sum to 0, so the mean of d_i weighted by n_i is 0 whoever
+answered what, and t = (sum n_i d_i^2 - k v) / N for k people and N = sum n_i, the method of moments as in
+[DerSimonianLaird1986]. If t = 0, all count the same. Questions of a cluster count as one. Her weight is the fourth power of the score of an average answer over hers, kept between 1/16 and 16.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Skill(NamedTuple):
     weights: Floats  # (forecasters,), 1 for an average one
     low: Floats
     high: Floats
-    questions: Integers
+    questions: Integers  # (forecasters,), or clusters of them; 0 if there was nobody to compare with
 
 
 def skill(history: History, training: Booleans) -> Skill:
@@ -45,44 +46,48 @@ def skill(history: History, training: Booleans) -> Skill:
     several = training & (table.answers > 1)
     rows = several[table.question]
     question, forecaster, losses = table.question[rows], table.forecaster[rows], history.losses[rows]
-    count = np.bincount(forecaster, minlength=number)
-    if not len(losses):
-        return _same(count)
+    if not len(losses) or not losses.any():  # nobody to compare with, or all were certain and right
+        return _same(number)
     answers = table.answers[question]
     mean = np.bincount(question, losses, history.size)[question] / answers
     excess = (losses - mean) * answers / (answers - 1)  # against the others, without herself
+    if table.cluster is not None:
+        forecaster, excess = _by_cluster(forecaster, history.clusters[question], excess)
+    count = np.bincount(forecaster, minlength=number)
     there = count > 0
     own = np.divide(np.bincount(forecaster, excess, number), count, out=np.zeros(number), where=there)
     within = float(np.sum((excess - own[forecaster]) ** 2)) / max(len(excess) - int(there.sum()), 1)
-    between = _between(own[there], count[there], within)
+    between = variance_of_skill(own[there], count[there], within)
     noise = within / np.maximum(count, 1)
     kept = np.where(there, between / (between + noise) if between > 0 else 0.0, 0.0)
     typical = float(losses.mean())
-    score = typical + kept * own
-    reach = NORMAL * np.sqrt(np.where(there, kept * noise, between))
-    if typical <= 0:  # all were certain and right
-        return _same(count)
+    score, reach = typical + kept * own, NORMAL * np.sqrt(np.where(there, kept * noise, between))
     weights, low, high = (_weight(typical, each) for each in (score, score + reach, score - reach))
     return Skill(weights, low, high, count)
 
 
-def _same(count: Integers) -> Skill:
-    """All count the same."""
-    once = np.ones(len(count))
-    return Skill(once, once, once, count)
+def variance_of_skill(own: Floats, count: Integers, within: float) -> float:
+    """The variance t of true excesses, from mean excesses over so many questions and the variance within forecasters.
 
-
-def _between(own: Floats, count: Integers, within: float) -> float:
-    """The variance of people's true excesses: (sum n d^2 - k v) / (N - sum n^2 / N).
-
-    The excesses on a question sum to 0, so sum n d = 0 whoever answered what: no degree of freedom goes to a mean.
+    >>> variance_of_skill(np.array([0.1, -0.1]), np.array([100, 100]), within=0.25)
+    0.0075...
     """
-    total = count.sum()
-    spread = total - float(count @ count) / total
-    return max((float(count @ own**2) - len(own) * within) / spread, 0.0) if spread > 0 else 0.0
+    return max(float(count @ own**2) - len(own) * within, 0.0) / float(count.sum())
+
+
+def _by_cluster(forecaster: Integers, clusters: Integers, excess: Floats) -> tuple[Integers, Floats]:
+    """Questions of a cluster count as one: the forecaster and the mean excess of each of her clusters."""
+    pairs, place = np.unique(np.stack([forecaster, clusters]), axis=1, return_inverse=True)
+    place = place.ravel()
+    return pairs[0], np.bincount(place, excess) / np.bincount(place)
+
+
+def _same(number: int) -> Skill:
+    """All count the same."""
+    once = np.ones(number)
+    return Skill(once, once, once, np.zeros(number, dtype=np.int64))
 
 
 def _weight(typical: float, score: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        ratio = np.where(score > 0, typical / np.where(score > 0, score, 1.0), MOST_RATIO)
-    return np.asarray(np.clip(ratio, 1 / MOST_RATIO, MOST_RATIO) ** POWER)
+    """(typical / score)^4, with the ratio kept in [1/2, 2]."""
+    return np.asarray((typical / np.clip(score, typical / MOST_RATIO, typical * MOST_RATIO)) ** POWER)

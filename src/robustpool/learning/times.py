@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 LAST_ANSWERS = "There is no column resolved, so a question counts as resolved when its last answer was given."
+NO_TIMESTAMP = "There is no column timestamp, so a forecast counts as made when its question was resolved."
 
 
 class Times(NamedTuple):
@@ -39,7 +40,15 @@ def question_times(table: ForecastTable) -> tuple[Times | None, list[str]]:
     if untimed:
         of_all = f"{untimed:,} of {counted(len(time), 'question')}"
         return None, [f"The order in time was not used, because {of_all} {'has' if untimed == 1 else 'have'} no time."]
-    return Times(time, np.maximum(known, time)), [LAST_ANSWERS] if resolved is None else []
+    notes = [LAST_ANSWERS] if resolved is None else []
+    if np.isnan(last).all():
+        notes.append(NO_TIMESTAMP)
+    late = int(np.count_nonzero(last > known))
+    if late:
+        notes.append(
+            f"{late:,} of {counted(len(time), 'question')} have answers after their resolution, which may be hindsight."
+        )
+    return Times(time, np.maximum(known, time)), notes
 
 
 def until(table: ForecastTable, moment: float) -> tuple[ForecastTable, list[str]]:

@@ -6,21 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..wording import counted
-from .records import DEFAULT
+from .records import DEFAULT, REFERENCE
 
 if TYPE_CHECKING:
     from ..evaluation.records import Interval
     from .records import FittedPool
 
 FORM_WORDS = {
-    "mean": "It is the mean: nothing that was tried does better by more than one standard error.",
-    "robust": "It is the default rule, robust: nothing else does better by more than one standard error.",
-    "recalibrated": "It averages the log-odds of the answers and then recalibrates the average.",
-    "weighted": "It is the default rule, robust, with forecasters weighted by their track record.",
+    "mean": "The pool is the mean: nothing that was tried does better by more than one standard error.",
+    "robust": "The pool is the default rule, robust: nothing else does better by more than one standard error.",
+    "recalibrated": "The pool averages the log-odds of the answers and then recalibrates the average.",
+    "weighted": "The pool is the default rule, robust, with forecasters weighted by their track record.",
     "weighted-recalibrated": (
-        "It averages the log-odds of the answers, weighted by the forecasters' track records, and then recalibrates the average."
+        "The pool averages the log-odds of the answers, weighted by the forecasters' track records, and then recalibrates the average."
     ),
 }
+OTHERS = {REFERENCE: "the mean", DEFAULT: "the default rule, robust"}
 
 
 def summary(pool: FittedPool) -> FittedPool:
@@ -30,18 +31,17 @@ def summary(pool: FittedPool) -> FittedPool:
 
 def sentences(pool: FittedPool) -> list[str]:
     """What the pool is, what it gains over the mean and over the default rule, and on what this rests."""
-    mean = next(each.brier for each in pool.tried if each.name == "mean")
+    mean = next(each.brier for each in pool.tried if each.name == REFERENCE)
     unseen = (
-        f"On {counted(pool.scored, 'question')} that it had not seen, its Brier score is {pool.brier.value:.4f}, "
-        f"against {mean:.4f} for the mean."
+        f"On {counted(pool.scored, 'question')} that were not learned from, choosing and fitting a pool in this way has a Brier "
+        f"score of {pool.brier.value:.4f}, and the mean has {mean:.4f}."
     )
-    return [
-        FORM_WORDS[pool.chosen],
-        unseen,
-        _compared(pool.over_mean, "the mean"),
-        _compared(pool.over_default, f"the default rule, {DEFAULT}"),
-        "This is measured, not proved.",
+    gains = [
+        _compared(gain, words)
+        for (other, words), gain in zip(OTHERS.items(), (pool.over_mean, pool.over_default), strict=True)
+        if other != pool.chosen  # it gains nothing over itself
     ]
+    return [FORM_WORDS[pool.chosen], unseen, *gains, "This is measured, not proved."]
 
 
 def _compared(gain: Interval, other: str) -> str:
@@ -52,4 +52,4 @@ def _compared(gain: Interval, other: str) -> str:
         return f"It is better than {other}: the gain is {interval}."
     if gain.high < 0:
         return f"It is worse than {other}: the gain is {interval}."
-    return f"It is not shown to be better than {other}: the gain is {interval}, which holds 0."
+    return f"It is not shown to be better than {other}: the gain is {interval}, which includes 0."

@@ -20,7 +20,7 @@ from .pooled import PooledTable
 from .reading import Reading, answers_of, check_unread, closing, moment
 from .recency import weigh_by_age
 from .records import ForecastTable, Group
-from .rejecting import RowsLeftOutWarning, summary_lines, unused_times
+from .rejecting import RowsLeftOutWarning, unused_times, warn_left_out
 from .sources import is_path, native_frame
 
 if TYPE_CHECKING:
@@ -120,11 +120,18 @@ def aggregate_table(
         pooled = pool.done(lambda entries: answers.texts(entries, "question")[0], stacklevel=3)
     kept = {"rejected": rejected, "tally": tally, "question_type": answers.question_type}
     pooled = replace(pooled, forecasters=answers.forecasters, **kept)
-    for line in summary_lines(rejected, tally)[: (rejected.total > 0) + (tally.outcomes.total > 0)]:
-        warnings.warn(line, RowsLeftOutWarning, stacklevel=2)
+    warn_left_out(rejected, tally, stacklevel=2)
     if tally.times and tally.replaced:
         warnings.warn(unused_times(tally), RowsLeftOutWarning, stacklevel=2)
     return pooled if library is None else pooled.frame(library)
+
+
+def weighed(table: ForecastTable, by_forecaster: Floats | None) -> ForecastTable:
+    """The same table with the weights of its answers multiplied by those of their forecasters, if there are any."""
+    if by_forecaster is None:
+        return table
+    weights = by_forecaster[table.forecaster]
+    return replace(table, weight=weights if table.weight is None else table.weight * weights)
 
 
 class ForecastersWarning(UserWarning):
@@ -174,10 +181,17 @@ class Pool:
         assert isinstance(self._aggregator, LearnedRule)
         self._by_forecaster = self._aggregator.weights_of(forecasters)
         new, absent = self._aggregator.strangers(forecasters)
-        if new:
-            of_all = f"{new:,} of {counted(len(forecasters), 'forecaster')}"
-            words = f"{of_all} {'has' if new == 1 else 'have'} no track record in the pool, and {'counts' if new == 1 else 'each counts'} as an average one."
+        if new == len(forecasters):
+            words = f"none of {counted(new, 'forecaster')} has a track record in the pool, so all count the same; is it the right pool?"
             warnings.warn(words, ForecastersWarning, stacklevel=stacklevel)
+        elif new:
+            of_all = f"{new:,} of {counted(len(forecasters), 'forecaster')}"
+            as_one = (
+                "has no track record in the pool, and counts"
+                if new == 1
+                else "have no track record in the pool, and each counts"
+            )
+            warnings.warn(f"{of_all} {as_one} as an average one.", ForecastersWarning, stacklevel=stacklevel)
         if absent:
             of_all = f"{absent:,} of the pool's {counted(len(self._aggregator.weights or ()), 'forecaster')}"
             warnings.warn(f"{of_all} gave no answer here.", ForecastersWarning, stacklevel=stacklevel)
@@ -185,9 +199,7 @@ class Pool:
     def add(self, given: ForecastTable, first: Integers) -> None:
         """Combine the answers of a table; ``first`` says which of all questions its questions are."""
         table = given if self._half_life is None else weigh_by_age(given, self._half_life)
-        if self._by_forecaster is not None:
-            weights = self._by_forecaster[table.forecaster]
-            table = replace(table, weight=weights if table.weight is None else table.weight * weights)
+        table = weighed(table, self._by_forecaster)
         self.untimed += given.rows - table.rows
         self.questions += len(first)
         self.answered += table.rows

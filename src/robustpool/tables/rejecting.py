@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
 from heapq import merge
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -154,6 +155,12 @@ def _hint(rule: str, text: str) -> str:
     if rule == SIGNED:
         return f": is it {text} % or {100 * value:g} %?"
     return f"; if that is {value:g} %, {percent}" if rule == IN_RANGE and 2 <= value <= 100 else ""
+
+
+def warn_left_out(rejected: RowsLeftOut, tally: Tally, stacklevel: int) -> None:
+    """A warning if rows could not be used, and one if outcomes could not be."""
+    for line in summary_lines(rejected, tally)[: (rejected.total > 0) + (tally.outcomes.total > 0)]:
+        warnings.warn(line, RowsLeftOutWarning, stacklevel=stacklevel + 1)
 
 
 def summary_lines(rejected: RowsLeftOut, tally: Tally) -> list[str]:

@@ -14,8 +14,8 @@ from ..evaluation.diagnosis_words import without_forecasters
 from ..evaluation.records import Interval, Verdict
 from ..html import words
 from ..wording import estimate
-from .pool import as_data as pool_data
 from .pool import DIGITS, NOTHING, period_lines, signed
+from .pool import as_data as pool_data
 from .terminal import table, wrapped
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def of_base_rate(comparison: Comparison) -> str:
 
 def fitted_says(pool: FittedPool) -> str:
     """What a fitted pool is and what it gains, in a paragraph."""
-    return f"A pool was fitted to these data. {' '.join(pool.summary[:-1])} Its score is that of {pool.scheme}."
+    return f"A pool was fitted to these data. {' '.join(pool.summary[:-1])} The score is that of {pool.scheme}."
 
 
 def not_scored(comparison: Comparison, mark: str = "") -> list[str]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from ..evaluation.diagnosis_words import one_answer_says
 from ..wording import estimate, percent
 from . import comparison_pictures as pictures
-from .comparison import NOTHING, fitted_says, in_parts, not_scored, of_base_rate, say, scores, span
+from .comparison import fitted_says, in_parts, not_scored, of_base_rate, say, scores, span
 from .page import Page, Section, Table, write_page
+from .pool import NOTHING
 from .pool_page import calibration_picture, forms_table, period_sections
 
 if TYPE_CHECKING:

@@ -1,17 +1,13 @@
-"""A fitted pool as plain data, as the words and numbers that its page shares, and as lines for people; and its worst case."""
+"""A fitted pool as plain data, as the words and numbers that its page shares, and as lines for people."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .. import checks
-from ..aggregators.learned_rule import LearnedRule
-from ..errors import UnsupportedError
 from ..evaluation.advice import TO_DO
 from ..html import words
-from ..learning.records import DEFAULT, REFERENCE
+from ..learning.records import REFERENCE
 from ..wording import estimate
 from .terminal import table, wrapped
 
@@ -20,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..evaluation.records import Interval
     from ..learning.records import FittedPool, Period, Weight
+    from ..learning.worst_case import PoolWorstCase
 
 DIGITS = 4
 NOTHING = "-"
@@ -29,77 +26,8 @@ SHOWN_WEIGHTS = 10
 SHOWN_PERIODS = 12
 """Blocks of time in the terminal: the most recent ones."""
 
-FEWEST_AGENTS, MOST_AGENTS = 2, 8
-"""Numbers of forecasters for which the worst case of a pool is proved."""
-
-PROCEDURE = "choice included"
+PROCEDURE = "whole procedure"
 """What the row of the whole procedure is called among those of the forms."""
-
-
-# --------------------------------------------------------------------------------------------------------- the worst case
-
-
-class WorstCaseBounds(NamedTuple):
-    """Proved upper bounds on the worst-case regret for so many conditionally independent agents."""
-
-    agents: int
-    pool: float
-    robust: float
-
-    @property
-    def cost(self) -> float:
-        """What learning costs in the worst case; below 0 if the bound of the pool is the lower one."""
-        return self.pool - self.robust
-
-
-@dataclass(frozen=True)
-class PoolWorstCase:
-    """What is proved about the worst case of a pool, and why nothing more is."""
-
-    bounds: tuple[WorstCaseBounds, ...]  # by number of agents; empty if nothing can be proved
-    refusals: tuple[str, ...]  # why no bound is proved for some number of agents
-
-
-def worst_case(pool: FittedPool, agents: int | None = None) -> PoolWorstCase:
-    """Prove upper bounds on the worst-case regret of a pool and of `robust`, for two agents and for ``agents``.
-
-    By default ``agents`` is the typical number of answers to a question, but at least 2 and at most 8. It takes a few seconds.
-    """
-    if agents is None:
-        agents = min(max(pool.learned.typical_answers, FEWEST_AGENTS), MOST_AGENTS)
-    checks.whole("agents", agents, least=FEWEST_AGENTS, most=MOST_AGENTS)
-    bounds, refusals = [], []
-    for number in sorted({FEWEST_AGENTS, agents}):
-        try:
-            own = _proved(pool.aggregator, number)
-            bounds.append(WorstCaseBounds(number, own, _proved(LearnedRule(rule=DEFAULT), number)))
-        except UnsupportedError as error:
-            refusals.append(str(error))
-    return PoolWorstCase(tuple(bounds), tuple(dict.fromkeys(refusals)))
-
-
-def _proved(aggregator: LearnedRule, agents: int) -> float:
-    """The upper bound that `certify` proves.
-
-    A function of the summed log-odds is proved without the search for a structure that comes near the bound: for eight agents
-    that takes minutes, and the upper bound does not depend on it.
-    """
-    from ..certificates.certifiable import describe
-    from ..certificates.certify import certify
-    from ..certificates.log_odds import certify_phi
-    from ..families.conditionally_independent import ConditionallyIndependent
-    from ..verification.reading import Refused
-
-    family = ConditionallyIndependent(agents, None, None)
-    written = describe(aggregator, agents)
-    checks.extra("a bound on the worst case", "solve")
-    if written["kind"] != "log-odds":
-        return certify(aggregator, family).upper
-    try:
-        *_, proof = certify_phi(written["phi"], agents, family.prior_range)
-    except Refused as refused:
-        raise UnsupportedError(f"no bound could be proved for this pool: {refused}") from None
-    return proof.upper
 
 
 # ------------------------------------------------------------------------------------------------------------------- data
@@ -135,7 +63,7 @@ def _named(name: str, interval: Interval) -> dict[str, float]:
 
 
 def _worst_case_data(worst: PoolWorstCase) -> dict[str, Any]:
-    bounds = [{**each._asdict(), "cost": each.cost} for each in worst.bounds]
+    bounds = [{**each._asdict(), "difference": each.difference} for each in worst.bounds]
     return {"bounds": bounds, "refusals": list(worst.refusals)}
 
 

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 from ..learning.records import DEFAULT, REFERENCE
 from ..learning.times import stamp
+from ..learning.worst_case import worst_case
 from ..plots.pools import draw_gain_over_time, draw_weights, ends, gains, running_gains
 from ..plots.scores import draw_reliability
 from ..plots.style import new_figure, png
 from ..wording import counted, estimate, outward
 from .page import Page, Picture, Section, Table, write_page
-from .pool import form_rows, period_rows, say, signed, starts, to_do, weight_rows, worst_case
+from .pool import form_rows, period_rows, say, signed, starts, to_do, weight_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..learning.records import FittedPool
+    from ..learning.worst_case import PoolWorstCase
     from ..typing import FilePath
-    from .pool import PoolWorstCase
 
 TITLE = "A pool learned from a track record"
 DRAWN_WEIGHTS, LISTED_WEIGHTS = 20, 50
@@ -145,7 +146,7 @@ def _worst_case(pool: FittedPool, worst: PoolWorstCase) -> Section:
             str(each.agents),
             outward(each.pool, "ROUND_CEILING", BOUND_DIGITS),
             outward(each.robust, "ROUND_CEILING", BOUND_DIGITS),
-            signed(each.cost, BOUND_DIGITS),
+            signed(each.difference, BOUND_DIGITS),
         )
         for each in worst.bounds
     )
