@@ -67,6 +67,7 @@ bench: $(VENV)/.installed ## measure solvers and throughput against others, side
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/tables.py --rows $(ROWS)
+	$(BIN)/python benchmarks/fitting.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
