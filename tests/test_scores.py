@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasters import simulated, table_of
-from robustpool.evaluation.bootstrap import percentile_interval, resampled_sums, sums_by_cluster
+from robustpool.evaluation.bootstrap import chance, percentile_interval, resampled_sums, sums_by_cluster
 from robustpool.evaluation.calibration import calibration, fit_logistic, overlap, t_quantile
 from robustpool.evaluation.dependence import dependence
 from robustpool.evaluation.isotonic import curve, decompose, fit_isotonic
 from robustpool.evaluation.panel import numbered_pair, sample_pairs
 from robustpool.evaluation.scores import auc, brier, distinct, histogram, log_score, mean_score, sharpness
+from robustpool.evaluation.scoring import CLUSTERS_FOR_A_VERDICT, Resampled, _prominent
 from robustpool.tables.records import ForecastTable
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -296,6 +297,92 @@ def test_intervals_stand_infinite_scores_and_single_questions() -> None:
     draws = np.array([1.0] * 60 + [math.inf] * 40)
     assert percentile_interval(math.inf, draws, 50) == (math.inf, 1.0, math.inf)
     assert percentile_interval(0.3, np.full(9, 0.3), 1) == (0.3, -math.inf, math.inf)
+
+
+# ------------------------------------------------------------------------------------------------------ what stands out
+
+
+def resampled(differences: Array, errors: Array, clusters: int = 10_000, *, alike: bool = False) -> Resampled:
+    """Mean scores of a reference, rule 0, and of rules with these differences and standard errors, which share no noise.
+
+    ``alike``: they share all of it.
+    """
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((20_000, 1 if alike else len(errors)))
+    noise = (noise - noise.mean(axis=0)) / noise.std(axis=0) * errors
+    reference = 0.2 + 0.01 * rng.standard_normal((20_001, 1))  # differences are paired: its own noise does not matter
+    brier = np.hstack([np.zeros((20_001, 1)), np.vstack([differences, differences + noise])]) + reference
+    return Resampled(brier, brier, brier, clusters)
+
+
+@pytest.mark.parametrize("rules", [1, 10, 100])
+def test_what_stands_out_is_better_than_chance_gives_the_luckiest_of_so_many(rules: int) -> None:
+    """The luckiest of n independent rules falls below z with probability 1 - Phi(-z)^n: 2.5 % at the limit."""
+    from scipy.stats import norm
+
+    limit = norm.ppf(1 - 0.975 ** (1 / rules))  # -1.96 for one rule
+    errors = np.geomspace(0.0001, 0.1, rules)  # it is a matter of standard errors, not of Brier scores
+    differences = np.zeros(rules)
+    for times, found in ((0.93, set()), (1.07, {rules})):
+        differences[-1] = times * limit * errors[-1]
+        assert _prominent(resampled(differences, errors), range(rules + 1), 0) == found
+
+
+def test_a_rule_that_is_significant_alone_may_be_the_lucky_one() -> None:
+    differences = np.r_[-0.023, np.linspace(-0.01, 0.01, 39)]  # 2.3 standard errors
+    errors = np.full(40, 0.01)
+    scores = resampled(differences, errors)
+    assert scores.difference(1, 0).high < 0
+    assert _prominent(scores, [0, 1], 0) == {1}
+    assert _prominent(scores, range(41), 0) == set()
+    differences[0] = -0.04
+    assert _prominent(resampled(differences, errors), range(41), 0) == {1}
+
+
+def test_many_names_for_one_rule_are_one_attempt() -> None:
+    scores = resampled(np.full(40, -0.0215), np.full(40, 0.01), alike=True)
+    assert _prominent(scores, range(41), 0) == set(range(1, 41))
+
+
+def test_only_rules_of_the_group_count() -> None:
+    scores = resampled(np.array([-0.03, -0.04, 0.05, -0.09]), np.full(4, 0.01))
+    assert _prominent(scores, [0, 1, 3], 0) == {1}
+    assert _prominent(scores, [2, 4], 0) == {2, 4}  # the reference need not be in it
+    assert _prominent(scores, [0], 0) == set()
+    assert _prominent(scores, range(5), 2) == {4}  # another reference, and nothing else
+
+
+def test_nothing_stands_out_below_six_clusters() -> None:
+    scores = [resampled(np.array([-0.1]), np.array([0.01]), clusters) for clusters in (2, 5, 6)]
+    assert CLUSTERS_FOR_A_VERDICT == 6
+    assert [_prominent(each, [0, 1], 0) for each in scores] == [set(), set(), {1}]
+
+
+def test_with_few_clusters_more_is_needed_to_stand_out() -> None:
+    scores = {clusters: resampled(np.array([-0.022]), np.array([0.01]), clusters) for clusters in (8, 10_000)}
+    assert {clusters: _prominent(each, [0, 1], 0) for clusters, each in scores.items()} == {8: set(), 10_000: {1}}
+    assert chance(8) < 0.01 < chance(10_000) < 0.02501
+
+
+def test_a_difference_without_any_spread_does_not_stand_out() -> None:
+    """There is no scale to judge it by, and it must not keep others from standing out."""
+    scores = resampled(np.array([-0.01, 0.0, -0.03]), np.array([0.0, 0.0, 0.01]))
+    assert _prominent(scores, range(4), 0) == {3}
+    assert _prominent(scores, [0, 1, 2], 0) == set()
+
+
+def test_among_rules_that_are_all_alike_one_stands_out_in_2_of_100_samples() -> None:
+    """Twenty rules that are as good as the reference; in a third of the samples one is significant by itself."""
+    rng = np.random.default_rng(0)
+    found = significant = 0
+    for seed in range(300):
+        losses = np.hstack([np.zeros((100, 1)), rng.standard_normal((100, 20))])
+        draws = np.vstack([losses.mean(axis=0), resampled_sums(losses, 400, seed) / 100])
+        scores = Resampled(draws, draws, draws, 100)
+        found += bool(_prominent(scores, range(21), 0))
+        significant += any(scores.difference(rule, 0).high < 0 for rule in range(1, 21))
+    assert found / 300 <= 0.05
+    assert significant / 300 >= 0.25
 
 
 # ---------------------------------------------------------------------------------------------------------- dependence
