@@ -223,7 +223,9 @@ def test_forty_questions_or_clusters_are_enough(measured: Comparison, size: int,
     blind = tuple(replace(rule, slope=None) for rule in measured.rules)
     confidence = Confidence.UNINFORMED if sample is Sample.ENOUGH else Confidence.CANNOT_TELL
     for questions, clusters in ((size, None), (1000, size)):
-        sized = replace(measured, questions=questions, clusters=clusters, individuals=people, rules=blind)
+        sized = replace(
+            measured, questions=questions, clusters=clusters, individuals=people, rules=blind, base_rate=0.5
+        )
         found = diagnose(sized)
         assert (found.sample, found.confidence) == (sample, confidence)
 
@@ -436,8 +438,8 @@ def test_a_small_sample_cannot_tell() -> None:
     words = said(comparison)
     assert "the sample is small" in words
     assert "There are too few to tell which rule is best" in words
-    assert "What to do: keep your current rule, or use robust, until 40 questions are resolved" in words
-    assert "The command: `robustpool aggregate FILE --rule robust`." in words
+    assert "keep your current rule, or use the mean, until 40 questions are resolved, 20 with each outcome." in words
+    assert "The command: `robustpool aggregate FILE --rule mean`." in words
     unscored = said(compare(simulated(25, 25, slope=1.3), rules=["mean", "product"]))
     assert "What to do: keep your current rule, or use the mean, until 40" in unscored
 
@@ -643,7 +645,7 @@ def test_the_gain_is_that_over_the_reference(enough: Comparison) -> None:
 
 
 def few(comparison: Comparison, questions: int = 39) -> Comparison:
-    return replace(comparison, questions=questions)
+    return replace(comparison, questions=questions, base_rate=0.5)
 
 
 def test_a_small_sample_recommends_nothing_new(enough: Comparison) -> None:
@@ -653,24 +655,23 @@ def test_a_small_sample_recommends_nothing_new(enough: Comparison) -> None:
     assert advise(few(lucky, 40)).recommended == "fitted"
     assert advise(few(lucky)).recommended == "mean"
     assert to_do(few(lucky)) == (
-        "keep your current rule, or use the mean, until 40 questions are resolved. There are too few to tell which rule "
-        "is best. The command: `robustpool aggregate FILE --rule mean`."
+        "keep your current rule, or use the mean, until 40 questions are resolved, 20 with each outcome. There are too few "
+        "to tell which rule is best. The command: `robustpool aggregate FILE --rule mean`."
     )
     assert "until 40 clusters of questions are resolved" in to_do(replace(lucky, clusters=39))
 
 
 @pytest.mark.parametrize(
-    ("verdict", "recommended"),
-    [(Verdict.BETTER, "robust"), (Verdict.CANNOT_TELL, "mean"), (Verdict.WORSE, "mean")],
+    ("base_rate", "recommended"), [(0.2, "fitted"), (0.19, "mean"), (0.81, "mean"), (0.8, "fitted")]
 )
-def test_with_few_questions_the_default_is_named_only_if_it_is_better(
-    enough: Comparison, verdict: Verdict, recommended: str
+def test_twenty_questions_with_the_rarer_outcome_are_enough(
+    enough: Comparison, base_rate: float, recommended: str
 ) -> None:
-    comparison = few(scored(enough, "robust", 0.19, verdict))
-    assert advise(comparison).recommended == recommended
-    name = "the mean" if recommended == "mean" else recommended
-    assert f"keep your current rule, or use {name}, until 40 questions are resolved." in to_do(comparison)
-    assert to_do(comparison).endswith(f"The command: `robustpool aggregate FILE --rule {recommended}`.")
+    lucky = with_pool(enough, "weighted", over_mean=(0.02, 0.04))
+    assert advise(replace(lucky, questions=100, base_rate=base_rate)).recommended == recommended
+    options = replace(lucky, questions=39, options=3, base_rate=float("nan"))
+    assert "until 40 questions are resolved. There" in to_do(options)
+    assert advise(replace(options, questions=40)).recommended == "fitted"
 
 
 # ------------------------------------------------------------------------------------------------- what theory expects

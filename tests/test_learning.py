@@ -16,13 +16,14 @@ import worlds
 from robustpool.aggregators.learned_rule import LearnedRule
 from robustpool.designs.design_file import content_hash
 from robustpool.evaluation.records import Interval
+from robustpool.learning import cross_fitting
 from robustpool.learning.candidates import ENOUGH, FORMS, PULL, Form, fit_form, pulls
 from robustpool.learning.cross_fitting import CrossFitted, even_blocks, rolling, shuffled, simplest
 from robustpool.learning.fitting import fit
 from robustpool.learning.gains import measure
 from robustpool.learning.history import History
 from robustpool.learning.skill import MOST_RATIO, POWER, skill, variance_of_skill
-from robustpool.learning.times import months, question_times, stamp
+from robustpool.learning.times import months, question_times, stamp, until, without_hindsight
 from robustpool.numerics import logit, sigma
 from robustpool.tables.pooling import ForecastersWarning
 from robustpool.tables.records import ForecastTable
@@ -405,8 +406,9 @@ def test_the_interval_that_holds_0_is_not_called_better() -> None:
     assert "than the mean:" not in itself
     surely = replace(pool, over_mean=Interval(0.01, 0.001, 0.02))
     for questions, recommended in ((39, False), (40, True)):
-        assert replace(surely, learned=replace(pool.learned, questions=questions)).recommended is recommended
-        clusters = replace(pool.learned, questions=400, clusters=questions)
+        half = replace(pool.learned, base_rate=0.5)
+        assert replace(surely, learned=replace(half, questions=questions)).recommended is recommended
+        clusters = replace(half, questions=400, clusters=questions)
         assert replace(surely, learned=clusters).recommended is recommended
     assert not replace(surely, over_mean=Interval(0.01, 0.0, 0.02)).recommended
 
@@ -561,14 +563,61 @@ def test_notes_about_times_that_are_missing_or_odd() -> None:
     table = drawn(worlds.drifting, 60)
     only_resolved = replace(table, timestamp=None, resolved=DAY * np.arange(60.0))
     assert "a forecast counts as made when its question was resolved" in " ".join(question_times(only_resolved)[1])
-    hindsight = dated(table, DAY * (np.arange(60.0) - (np.arange(60) < 7)))
-    assert question_times(hindsight)[1] == [
-        "7 of 60 questions have answers after their resolution, which may be hindsight."
-    ]
     times, notes = question_times(dated(table, DAY * (np.arange(60.0) + 3)))
     assert times is not None
     assert notes == []
     np.testing.assert_array_equal(times.known - times.time, 3 * DAY)
+
+
+def test_answers_after_the_resolution_are_not_learned_from() -> None:
+    table = drawn(worlds.drifting, 80)
+    resolved = DAY * np.arange(80.0)  # the moment of the answers
+    certain = np.where(
+        table.forecaster == 0, np.where(table.outcome[table.question] == 1, 0.99, 0.01), table.probability
+    )
+    times = table.timestamp + np.where(table.forecaster == 0, DAY, 0.0)  # type: ignore[operator]
+    pool = fit(replace(table, probability=certain, timestamp=times, resolved=resolved))
+    assert "80 of 480 answers were given after the question was resolved, and left out." in pool.notes
+    assert (pool.learned.answers, pool.learned.forecasters) == (400, 5)
+    assert without_hindsight(dated(table, resolved))[1] == []
+
+
+def test_a_gain_whose_order_in_time_could_not_be_tested_is_not_called_one() -> None:
+    world = worlds.independent(np.random.default_rng(0), 150)
+    late = replace(world.table, timestamp=DAY * world.table.question.astype(float), resolved=np.full(150, 1e9))
+    pool = fit(late)
+    assert pool.learned.in_order is False
+    assert pool.gain_low > 0
+    assert (pool.better, pool.recommended) == (False, False)
+    assert "but the order in time could not be tested." in " ".join(pool.summary)
+    assert rp.compare(late, draws=100, rules=["mean"]).recommended == "mean"
+    assert fit(world.table).learned.in_order is None
+    assert fit(drawn(worlds.drifting, 100)).learned.in_order is True
+
+
+def test_a_last_block_with_one_question_has_finite_intervals(tmp_path: Path) -> None:
+    table = drawn(worlds.drifting, 122)  # the last month begins on day 120
+    timestamp = table.timestamp.copy()  # type: ignore[union-attr]
+    timestamp[table.question == 121] = 400 * DAY
+    pool = fit(replace(table, timestamp=timestamp), rolling=True)
+    assert pool.periods[-1].questions == 1
+    assert np.isfinite(pool.over_mean).all()
+    pool.save(tmp_path / "pool.json")
+
+
+def test_weights_of_any_size_count_by_their_ratios() -> None:
+    table = drawn(worlds.skilled, 60)
+    weight = np.random.default_rng(0).uniform(0.5, 1, table.rows)
+    small, large = (History.of(replace(table, weight=size * weight), 0.01) for size in (1e-300, 1.7e308))
+    np.testing.assert_allclose(small.log_odds(), large.log_odds())
+    assert np.isfinite(large.log_odds()).all()
+
+
+def test_forecasts_that_are_always_wrong_are_refused() -> None:
+    table = drawn(questions=40)
+    wrong = replace(table, probability=np.where(table.outcome[table.question] == 1, 0.1, 0.9))
+    with pytest.raises(rp.InputError, match="point the wrong way; the calibration slope of their mean is -inf"):
+        fit(wrong)
 
 
 def dated(table: ForecastTable, resolved: np.ndarray | None = None) -> ForecastTable:
@@ -592,8 +641,6 @@ def test_as_of_learns_only_from_what_was_resolved() -> None:
     without = fit(dated(table, partly), as_of=99.5 * DAY)
     assert without.learned.questions == 40
     assert "10 of 200 resolved questions without a date were left out." in without.notes
-    early = dated(table, np.zeros(200))  # dates before the answers: an answer after the moment shows that it was open
-    assert fit(early, as_of=99.5 * DAY).learned.questions == 100
     with pytest.raises(
         rp.InputError,
         match="no question was resolved by 1969-12-31; the earliest of 200 resolved questions is of 1970-01-01",
@@ -665,3 +712,142 @@ def test_a_pool_that_learned_nothing_has_the_worst_case_of_its_rule() -> None:
         rp.certify(LearnedRule(rule="robust", weights={"ann": 2.0}))
     with pytest.raises(rp.UnsupportedError, match="this one is for more than two outcomes"):
         rp.certify(LearnedRule(rule="geometric-odds", slope=1.2, options=True))
+
+
+# ------------------------------------------------------------------------------------------- borders that mutants crossed
+
+
+def table_of_answers(answers: np.ndarray, outcome: np.ndarray) -> ForecastTable:
+    questions, people = answers.shape
+    return ForecastTable(
+        [f"q{q}" for q in range(questions)],
+        [f"f{f}" for f in range(people)],
+        np.repeat(np.arange(questions), people),
+        np.tile(np.arange(people), questions),
+        answers.ravel(),
+        outcome,
+    )
+
+
+def judged_losses(monkeypatch: pytest.MonkeyPatch, run: Any) -> list[list[np.ndarray]]:
+    """The losses by which forms are chosen while it runs, choice by choice."""
+    seen: list[list[np.ndarray]] = []
+    usual = cross_fitting.simplest
+
+    def noting(losses: Any, clusters: Any) -> int:
+        seen.append([np.array(each) for each in losses])
+        return usual(losses, clusters)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cross_fitting, "simplest", noting)
+        run()
+    return seen
+
+
+def test_the_choice_for_a_fold_does_not_see_its_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even through the fits by which the forms are judged on the other folds."""
+    table, question, folds = drawn(worlds.skilled, 60), 17, 20
+    fold = np.random.default_rng(0).permutation(60) % folds  # as in `shuffled`
+    usual, other = (
+        judged_losses(monkeypatch, lambda given=given: shuffled(History.of(given, 0.01), 0, quiet))
+        for given in (table, flipped(table, question))
+    )
+    assert len(usual) == folds + 1  # and the choice by all questions
+    for k in range(folds):
+        same = [np.array_equal(a, b) for a, b in zip(usual[k], other[k], strict=True)]
+        assert same == [k == fold[question]] * len(FORMS)
+
+
+def test_forms_are_chosen_by_outcomes_that_were_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions of blocks 2 and 3 that are resolved after everything are never judged by, though they have forecasts."""
+    table = drawn(worlds.drifting, 200)
+    history = History.of(table, 0.01)
+    times, _ = question_times(history.table)
+    assert times is not None
+    known = times.known.copy()
+    known[30:80] = times.time.max() + DAY
+    starts = even_blocks(times.time)
+    runs = [
+        judged_losses(
+            monkeypatch,
+            lambda given=given: rolling(History.of(given, 0.01), times.time, known, starts, quiet),
+        )
+        for given in (table, flipped(table, 50))
+    ]
+    for usual, other in list(zip(*runs, strict=True))[:-1]:  # the last chooses in the end
+        for a, b in zip(usual, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_nobody_counts_more_than_16_times_an_average_forecaster() -> None:
+    rng = np.random.default_rng(0)
+    outcome = (rng.random(300) < 0.5).astype(float)
+    right = np.where(outcome == 1, 0.98, 0.02)[:, None]
+    wrong = 1 - right
+    usual = rng.uniform(0.3, 0.7, (300, 4))
+    found = skill(History.of(table_of_answers(np.hstack([right, wrong, usual]), outcome), 0.01), np.ones(300, bool))
+    assert found.weights[:2] == pytest.approx([16, 1 / 16])
+
+
+def test_with_times_the_interval_holds_that_of_the_last_third() -> None:
+    """The pool is better in the first two thirds and worse in the last."""
+    history = History.of(drawn(questions=90), 0.01)
+    block = np.arange(90) // 10
+    mean, sure = history.mean(), np.where(history.table.outcome == 1, 0.95, 0.05)
+    bad = np.where(block < 6, sure, 1 - sure)
+    forms = {form.name: mean for form in FORMS} | {"recalibrated": bad}
+    fit_ = CrossFitted(every(history), bad, forms, BY_NAME["recalibrated"], ("recalibrated",), block, tuple(range(9)))
+    timed = measure(history, fit_, draws=200, seed=0).over_mean
+    plain = measure(history, replace(fit_, block=None), draws=200, seed=0).over_mean
+    assert timed.value == plain.value
+    few, all_ = np.sqrt(1 + 40 / 30), np.sqrt(1 + 40 / 90)  # 30 questions in the last third
+    assert (timed.high - timed.value) / few == pytest.approx((plain.high - plain.value) / all_)
+    last = float((history.brier(mean) - history.brier(bad))[60:].mean())
+    assert timed.low < timed.value + few * (last - timed.value) < plain.low
+
+
+def test_the_interval_of_the_gain_draws_clusters_together() -> None:
+    table = drawn(questions=40)
+    rows = np.concatenate([np.flatnonzero(table.question == q) for q in np.repeat(np.arange(40), 3)])
+    sizes = np.repeat(table.answers, 3)
+    copies = ForecastTable(
+        [f"q{q}" for q in range(120)],
+        table.forecasters,
+        np.repeat(np.arange(120), sizes),
+        table.forecaster[rows],
+        table.probability[rows],
+        table.outcome.repeat(3),
+        cluster=np.repeat(np.arange(40), 3),
+    )
+
+    def brier(given: ForecastTable) -> tuple[float, ...]:
+        history = History.of(given, 0.01)
+        forms = {form.name: history.mean() for form in FORMS}
+        fit_ = CrossFitted(every(history), history.pushed(history.log_odds()), forms, BY_NAME["mean"], ("mean",), None)
+        found = measure(history, fit_, draws=200, seed=0)
+        return (*found.brier, *found.over_mean)
+
+    assert brier(copies) == pytest.approx(brier(table))
+
+
+def test_the_pool_is_fitted_to_all_questions_in_the_end() -> None:
+    """Also to the first blocks, which are not scored."""
+    table = drawn(worlds.independent, 200)
+    table = replace(table, timestamp=DAY * table.question)
+    pool = fit(table)
+    assert pool.scored == 160
+    assert pool.aggregator.recalibrates
+    assert fit(flipped(table, 3)).aggregator.slope != pool.aggregator.slope
+
+
+def test_an_outcome_is_not_known_before_the_last_answer() -> None:
+    table = replace(drawn(worlds.drifting, 60), resolved=np.zeros(60))
+    times, _ = question_times(table)
+    assert times is not None
+    np.testing.assert_array_equal(times.known, times.time)
+
+
+def test_as_of_includes_its_moment() -> None:
+    table = drawn(worlds.drifting, 60)
+    known, _ = until(table, 29 * DAY)
+    assert np.isfinite(known.outcome).sum() == 30

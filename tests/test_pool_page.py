@@ -119,12 +119,15 @@ def test_the_worst_case_is_in_the_data_if_it_is_known(recalibrated: FittedPool) 
 
 
 def changed(pool: FittedPool, *gain: float, chosen: str = "recalibrated", questions: int = 300) -> FittedPool:
-    learned = replace(pool.learned, questions=questions)
+    learned = replace(pool.learned, questions=questions, base_rate=0.5)
     return replace(pool, over_mean=Interval(*gain), chosen=chosen, learned=learned)
 
 
 def test_a_pool_of_few_questions_is_not_recommended(recalibrated: FittedPool) -> None:
-    for questions, answer in ((39, "keep your current rule until 40 questions are resolved."), (40, "use this pool.")):
+    for questions, answer in (
+        (39, "keep your current rule until 40 questions are resolved, 20 with each outcome."),
+        (40, "use this pool."),
+    ):
         pool = changed(recalibrated, 0.02, 0.01, 0.03, questions=questions)
         assert as_lines(pool, 120)[0].startswith(f"What to do: {answer}")
 

@@ -28,7 +28,9 @@ def aggregate(
             show_default=False,
         ),
     ] = None,
-    rule: Annotated[str, Option("--rule", "-r", help="A rule (see `robustpool rules`), a design file or a fitted pool.")] = "robust",
+    rule: Annotated[
+        str, Option("--rule", "-r", help="A rule (see `robustpool rules`), a design file or a fitted pool.")
+    ] = "robust",
     clip: Annotated[
         float | None,
         Option(

@@ -10,7 +10,17 @@ from ..aggregators.rules import RULES, get_rule
 from ..errors import InputError
 from ..forecasts import CLIP
 from ..wording import counted, listed, percent
-from .diagnosis import FEW_QUESTIONS, Confidence, Extremising, Sample, Sharing, diagnose, findable, is_extremising
+from .diagnosis import (
+    FEW_OUTCOMES,
+    FEW_QUESTIONS,
+    Confidence,
+    Extremising,
+    Sample,
+    Sharing,
+    diagnose,
+    findable,
+    is_extremising,
+)
 from .diagnosis_words import confidence_says, individuals_say, the, theory_says, without_forecasters
 from .records import Verdict
 from .scoring import UNSEEN
@@ -86,7 +96,7 @@ def _recommendation(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, 
     if diagnosis.sample is Sample.SMALL:
         return _until_more_is_known(comparison)
     gain = _gain_of_fit(comparison)
-    if gain is not None and gain.low > 0:
+    if gain is not None:
         return _fit_it(comparison, gain)
     if comparison.answers == comparison.questions:
         return comparison.reference, "there is nothing to combine, because each question has only one answer."
@@ -98,20 +108,21 @@ def _recommendation(comparison: Comparison, diagnosis: Diagnosis) -> tuple[str, 
 
 
 def _until_more_is_known(comparison: Comparison) -> tuple[str, str]:
-    """The default rule if it did significantly better than the reference here, else the reference."""
-    default = _named(DEFAULT, comparison.rules)
-    rule = default if default is not None and default.verdict is Verdict.BETTER else comparison.reference_score
+    """The reference: with so few questions even a significant difference is often luck."""
+    reference = comparison.reference
     size = "questions" if comparison.clusters is None else "clusters of questions"
-    keep = f"keep your current rule, or use {the(rule.name)}, until {FEW_QUESTIONS} {size} are resolved"
-    return rule.name, f"{keep}. There are too few to tell which rule is best.{_by(rule.name, comparison)}"
+    of_each = f", {FEW_OUTCOMES} with each outcome" if comparison.options is None else ""
+    keep = f"keep your current rule, or use {the(reference)}, until {FEW_QUESTIONS} {size} are resolved{of_each}"
+    return reference, f"{keep}. There are too few to tell which rule is best.{_by(reference, comparison)}"
 
 
 def _gain_of_fit(comparison: Comparison) -> Interval | None:
-    """The gain of a fitted pool over the reference, if it is known."""
+    """The gain of a fitted pool over the reference, if it is known to be one."""
     pool = comparison.fitted
-    if pool is None:
+    if pool is None or pool.learned.in_order is False:
         return None
-    return {"mean": pool.over_mean, DEFAULT: pool.over_default}.get(comparison.reference)
+    gain = {"mean": pool.over_mean, DEFAULT: pool.over_default}.get(comparison.reference)
+    return gain if gain is not None and gain.low > 0 and gain.high > UNSEEN else None
 
 
 def _fit_it(comparison: Comparison, gain: Interval) -> tuple[str, str]:
@@ -123,14 +134,12 @@ def _fit_it(comparison: Comparison, gain: Interval) -> tuple[str, str]:
     if pool.chosen in RULES:
         by = _by(pool.chosen, comparison)
         return pool.chosen, f"use {the(pool.chosen)} ({scores}). Nothing learned from these data does better.{by}"
+    options = " --rolling" if "months" in pool.scheme else ""
+    options += f" --clip {comparison.clip:g}" if comparison.clip not in (0, CLIP) else ""
     return FITTED, (
         f"fit a pool to these data and use it ({scores}, {unseen}; the gain is {gain.low:.4f} to {gain.high:.4f}). "
-        f"Fit it: `{FIT_COMMAND} --out pool.json`. Use it: `robustpool aggregate NEW.csv --rule pool.json`."
+        f"Fit it: `{FIT_COMMAND} --out pool.json{options}`. Use it: `robustpool aggregate NEW.csv --rule pool.json`."
     )
-
-
-def _named(name: str, rules: tuple[RuleScore, ...]) -> RuleScore | None:
-    return next((rule for rule in rules if rule.name == name), None)
 
 
 def _told(rule: RuleScore, comparison: Comparison) -> str:
@@ -235,7 +244,7 @@ def _beyond(comparison: Comparison, diagnosis: Diagnosis) -> str:
         did = f"Every rule that extremises {'beats' if helps else 'loses to'} {the(comparison.reference)} here"
     else:
         did = f"Extremising {diagnosis.extremising.value} here"
-    expected = _expected(diagnosis)
+    expected = _expected(diagnosis) if comparison.options is None else None
     if expected is None:
         return f"{did}."
     return f"{did}, {'as expected' if expected is diagnosis.extremising else 'contrary to expectation'}."

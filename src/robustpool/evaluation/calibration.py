@@ -86,7 +86,7 @@ def climb(objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Fl
         step = np.linalg.solve(curvature + 1e-12 * np.eye(len(at)), gradient)
         while True:
             new, gradient, curvature = objective(at + step)
-            if new >= value or np.abs(step).max() < TINY:
+            if not new < value or np.abs(step).max() < TINY:  # NaN ends it
                 break
             step = step / 2
         at, value = at + step, new

@@ -21,6 +21,11 @@ FEW_QUESTIONS = 40
 a standard error of about 1/sqrt(n x 0.2 x 1) (mean p (1 - p) times variance of the log-odds), 0.35 at 40: below that, a slope
 of 1/2 can hardly be distinguished from a slope of 1, and neither can most rules."""
 
+FEW_OUTCOMES = 20
+"""Questions (or clusters) with the rarer outcome below which a sample is small as well: a rule that goes too far pays only where the rare
+outcome happens, so that with a handful of those it looks better by luck. With 40 questions and a base rate of 0.2, rules that looked
+significantly better were worse than the mean in one draw out of six."""
+
 IN_LINE = (2 / 3, 3 / 2)
 """A slope whose interval lies in here is as good as 1: what is called 2/3 should at worst be called 0.61 or 0.74."""
 
@@ -33,6 +38,8 @@ independent overstates it by a fifth at most."""
 
 NEARLY_ALL = 0.95
 """If at least this share of the questions has three answers or fewer, the advice treats all of them so."""
+
+ROUNDING = 1e-6
 
 DETECTED_80_PERCENT = (1.96 + 0.84) / 1.96
 """A difference as large as the half-width of its interval is detected half of the time; one that is larger by this
@@ -93,13 +100,24 @@ def diagnose(comparison: Comparison) -> Diagnosis:
     Extremising is not judged on a small sample, where among a dozen rules one looks better by chance, nor against a
     reference that extremises.
     """
-    sample = Sample.SMALL if _size(comparison) < FEW_QUESTIONS else Sample.ENOUGH
+    sample = Sample.ENOUGH if is_enough(_size(comparison), comparison.base_rate) else Sample.SMALL
     judged = sample is Sample.ENOUGH and not is_extremising(comparison.reference)
     extremising = _extremising(comparison.rules) if judged else Extremising.CANNOT_TELL
     people = comparison.individuals
     stretched = people.stretch is not None and people.stretch.low > 1
     shrunk = people.stretch is not None and people.stretch.high < 1
     return Diagnosis(sample, _confidence(comparison), _sharing(people), extremising, stretched, shrunk)
+
+
+def is_enough(size: int, base_rate: float | None) -> bool:
+    """Whether so many questions (or clusters) are enough, given how often the event (or the most frequent outcome) happened.
+
+    >>> is_enough(40, 0.5), is_enough(40, 0.4), is_enough(100, 0.2), is_enough(40, None)
+    (True, False, True, True)
+    """
+    known = base_rate is not None and not np.isnan(base_rate)
+    rarer = size * min(base_rate, 1 - base_rate) if known and base_rate is not None else FEW_OUTCOMES
+    return size >= FEW_QUESTIONS and rarer >= FEW_OUTCOMES - ROUNDING
 
 
 def _size(comparison: Comparison) -> int:

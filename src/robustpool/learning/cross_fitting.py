@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..evaluation.scoring import CLUSTERS_FOR_A_VERDICT
 from .candidates import FORMS, fit_forms
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def rolling(
             scored |= here
             choices.append(form.name)
         fitted |= here
-    if len(choices) < 2:
+    if len(choices) < 2 or len(np.unique(history.clusters[scored])) < CLUSTERS_FOR_A_VERDICT:
         return None
     chosen = _choice(history, by_form, recent(fitted, block, 1 / 2))
     return CrossFitted(scored, forecasts, by_form, chosen, tuple(choices), block, tuple(starts))

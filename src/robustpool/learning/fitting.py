@@ -28,7 +28,7 @@ from .history import History
 from .pool_file import sealed
 from .records import DEFAULT, REFERENCE, Calibrations, FittedPool, Learned, Period, Weight
 from .skill import skill
-from .times import Times, months, question_times, until
+from .times import Times, months, question_times, until, without_hindsight
 from .words import summary
 
 if TYPE_CHECKING:
@@ -117,15 +117,18 @@ def fit(
     if table is not source:
         warn_left_out(table.rejected, table.tally, stacklevel=2)
     until_then = moment(as_of)
-    notes: list[str] = []
+    table, notes = without_hindsight(table)
     if until_then is not None:
-        table, notes = until(table, until_then)
+        table, further = until(table, until_then)
+        notes += further
     history = History.of(table, low)
     check_enough(history, table)
     draws = affordable(requested, history.number_of_clusters)
-    times, more = question_times(history.table)
+    times, further = question_times(history.table)
+    notes += further
     cross_fitted, scheme, further = cross_fit(history, times, rolling, seed, say)
-    notes += [*more, *further]
+    notes += further
+    in_order = None if times is None else cross_fitted.block is not None
     say("fitting", 0.95)
     every = np.ones(history.size, dtype=bool)
     fitted = fit_form(cross_fitted.chosen, history, every)
@@ -144,7 +147,7 @@ def fit(
         **measure(history, cross_fitted, draws=draws, seed=seed)._asdict(),
         scored=int(cross_fitted.scored.sum()),
         scheme=scheme,
-        learned=_learned(history, until_then, seed, draws),
+        learned=_learned(history, until_then, in_order, seed, draws),
         weights=weights,
         calibration=_calibrations(history, cross_fitted),
         periods=_periods(history, cross_fitted),
@@ -174,9 +177,11 @@ def check_enough(history: History, table: ForecastTable) -> None:
         raise InputError(
             f"a pool needs questions with both outcomes to learn from; all {len(outcome):,} resolved ones have {outcome[0]:g}."
         )
-    measured = calibration(history.mean(), outcome, np.ones(len(outcome)), history.clusters, history.clip)
-    if measured is not None and measured.slope.high < 0:
-        slope = "{:.2f} ({:.2f} to {:.2f})".format(*measured.slope)
+    mean = history.mean()
+    measured = calibration(mean, outcome, np.ones(len(outcome)), history.clusters, history.clip)
+    slope = "-inf" if measured is None else "{:.2f} ({:.2f} to {:.2f})".format(*measured.slope)
+    apart = bool(mean[outcome == 1].max() < mean[outcome == 0].min())  # always wrong, so no slope fits best
+    if apart or (measured is not None and measured.slope.high < 0):
         raise InputError(
             "a pool cannot learn from forecasts that point the wrong way; the calibration slope of their mean is "
             f"{slope}: is the outcome column reversed?"
@@ -220,7 +225,7 @@ def cross_fit(
 # ---------------------------------------------------------------------------------------------------------- what is known
 
 
-def _learned(history: History, as_of: float | None, seed: int, draws: int) -> Learned:
+def _learned(history: History, as_of: float | None, in_order: bool | None, seed: int, draws: int) -> Learned:
     table = history.table
     options = table.options is not None
     return Learned(
@@ -232,6 +237,7 @@ def _learned(history: History, as_of: float | None, seed: int, draws: int) -> Le
         base_rate=None if options else float(table.outcome.mean()),
         typical_answers=int(np.median(table.answers)),
         as_of=as_of,
+        in_order=in_order,
         seed=seed,
         draws=draws,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..evaluation.bootstrap import percentile_interval, resampled_sums, sums_by_cluster
 from ..evaluation.records import Interval
+from ..evaluation.scoring import CLUSTERS_FOR_A_VERDICT
 from .candidates import FORMS
 from .cross_fitting import recent
 from .records import DEFAULT, REFERENCE, Tried
@@ -49,7 +50,11 @@ def measure(history: History, fit: CrossFitted, *, draws: int, seed: int) -> Gai
     """
     losses = {form.name: history.brier(fit.by_form[form.name]) for form in FORMS}
     own = history.brier(fit.forecasts)
-    periods = [fit.scored] if fit.block is None else [fit.scored, recent(fit.scored, fit.block, 1 / 3)]
+    periods = [fit.scored]
+    if fit.block is not None:
+        last = recent(fit.scored, fit.block, 1 / 3)
+        enough = len(np.unique(history.clusters[last])) >= CLUSTERS_FOR_A_VERDICT
+        periods += [last] if enough else []
     wanted = [(own, fit.scored)]
     wanted += [(losses[REFERENCE] - losses[form.name], fit.scored) for form in FORMS]
     for other in (REFERENCE, DEFAULT):

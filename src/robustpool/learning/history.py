@@ -85,7 +85,11 @@ class History:
         return self._means(self._logs, weights)
 
     def _means(self, values: Floats, weights: Floats | None) -> Floats:
-        by_row = np.ones(self.table.rows) if self.table.weight is None else self.table.weight
+        by_row = np.ones(self.table.rows)
+        if self.table.weight is not None:  # only ratios within a question matter, and sums must not overflow
+            by_row = (
+                self.table.weight / np.maximum.reduceat(self.table.weight, self.table.offsets[:-1])[self.table.question]
+            )
         if weights is not None:
             by_row = by_row * weights[self.table.forecaster]
         total = np.add.reduceat(by_row, self.table.offsets[:-1])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import html
 from ..aggregators.learned_rule import LearnedRule  # noqa: TC001  # the reader of files looks at the types
 from ..designs.records import Versions  # noqa: TC001
-from ..evaluation.diagnosis import FEW_QUESTIONS
+from ..evaluation.diagnosis import is_enough
 from ..evaluation.records import CurvePoint, Interval  # noqa: TC001
+from ..evaluation.scoring import UNSEEN
 from ..forecasts import aggregate
 from ..tables.pooling import aggregate_table
 from ..tables.records import ForecastTable
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
 
 DEFAULT = "robust"
 REFERENCE = "mean"
+
+
+def is_gain(gain: Interval) -> bool:
+    """Whether the interval of a gain lies above 0, by more than rounding.
+
+    >>> is_gain(Interval(0.01, 0.001, 0.02)), is_gain(Interval(0.01, 0.0, 0.02)), is_gain(Interval(1e-16, 1e-17, 1e-15))
+    (True, False, False)
+    """
+    return gain.low > 0 and gain.high > UNSEEN
 
 
 class Tried(NamedTuple):
@@ -73,11 +83,12 @@ class Learned:
     base_rate: float | None  # how often the event happened; None with options
     typical_answers: int  # the median number of answers to a question
     as_of: float | None  # only questions resolved until then, in seconds since 1970
+    in_order: bool | None  # whether unseen questions always came after those learned from; None without times
     seed: int
     draws: int
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FittedPool:
     """A pool that was learned from a track record; `aggregate` applies it.
 
@@ -119,14 +130,14 @@ class FittedPool:
 
     @property
     def better(self) -> bool:
-        """Whether it is better than the mean: the interval of the gain lies above 0."""
-        return self.over_mean.low > 0
+        """Whether it is better than the mean: the interval of the gain lies above 0, and the order in time was tested if there is one."""
+        return is_gain(self.over_mean) and self.learned.in_order is not False
 
     @property
     def recommended(self) -> bool:
-        """Whether to use it: it is better than the mean, and rests on at least 40 questions (or clusters)."""
-        size = self.learned.questions if self.learned.clusters is None else self.learned.clusters
-        return self.better and size >= FEW_QUESTIONS
+        """Whether to use it: it is better than the mean, and rests on enough questions (or clusters): 40, 20 with each outcome."""
+        learned = self.learned
+        return self.better and is_enough(learned.clusters or learned.questions, learned.base_rate)
 
     def aggregate(self, source: Any, **options: Any) -> Any:
         """Combine new answers: a table (a file, a long or wide data frame, a `ForecastTable`), or an array of probabilities.

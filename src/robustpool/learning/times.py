@@ -27,6 +27,21 @@ class Times(NamedTuple):
     known: Floats  # (questions,): its outcome was known
 
 
+def without_hindsight(table: ForecastTable) -> tuple[ForecastTable, list[str]]:
+    """The same table without answers that were given after their question was resolved; and what a user should know about it."""
+    if table.timestamp is None or table.resolved is None:
+        return table, []
+    late = table.timestamp > table.resolved[table.question]  # not where a time is missing
+    if not late.any():
+        return table, []
+    columns = ("question", "forecaster", "probability", "weight", "timestamp")
+    kept = {name: column[~late] for name in columns if (column := getattr(table, name)) is not None}
+    count = int(late.sum())
+    of_all = f"{count:,} of {counted(table.rows, 'answer')}"
+    note = f"{of_all} {'was' if count == 1 else 'were'} given after the question was resolved, and left out."
+    return replace(table, **kept), [note]
+
+
 def question_times(table: ForecastTable) -> tuple[Times | None, list[str]]:
     """The times of the questions of a table, None if it has none for some; and what a user should know about them."""
     last, resolved = _last_answers(table), table.resolved
@@ -43,11 +58,6 @@ def question_times(table: ForecastTable) -> tuple[Times | None, list[str]]:
     notes = [LAST_ANSWERS] if resolved is None else []
     if np.isnan(last).all():
         notes.append(NO_TIMESTAMP)
-    late = int(np.count_nonzero(last > known))
-    if late:
-        notes.append(
-            f"{late:,} of {counted(len(time), 'question')} have answers after their resolution, which may be hindsight."
-        )
     return Times(time, np.maximum(known, time)), notes
 
 
@@ -93,7 +103,10 @@ def months(time: Floats) -> list[float]:
 
 def stamp(seconds: float) -> str:
     """A day, for people."""
-    return datetime.fromtimestamp(floor(seconds), UTC).strftime("%Y-%m-%d")
+    try:
+        return datetime.fromtimestamp(floor(seconds), UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):  # beyond the calendar
+        return f"{seconds:g} seconds since 1970"
 
 
 def _earliest(times: list[Floats], there: Floats) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..wording import counted
-from .records import DEFAULT, REFERENCE
+from .records import DEFAULT, REFERENCE, is_gain
 
 if TYPE_CHECKING:
     from ..evaluation.records import Interval
@@ -37,18 +37,20 @@ def sentences(pool: FittedPool) -> list[str]:
         f"score of {pool.brier.value:.4f}, and the mean has {mean:.4f}."
     )
     gains = [
-        _compared(gain, words)
+        _compared(gain, words, in_order=pool.learned.in_order is not False)
         for (other, words), gain in zip(OTHERS.items(), (pool.over_mean, pool.over_default), strict=True)
         if other != pool.chosen  # it gains nothing over itself
     ]
     return [FORM_WORDS[pool.chosen], unseen, *gains, "This is measured, not proved."]
 
 
-def _compared(gain: Interval, other: str) -> str:
+def _compared(gain: Interval, other: str, *, in_order: bool) -> str:
     interval = f"{gain.value:+.4f} (95 % interval {gain.low:+.4f} to {gain.high:+.4f})"
     if gain.low == gain.high == 0:
         return f"It says the same as {other}."
-    if gain.low > 0:
+    if is_gain(gain):
+        if not in_order:
+            return f"It is not shown to be better than {other}: the gain is {interval}, but the order in time could not be tested."
         return f"It is better than {other}: the gain is {interval}."
     if gain.high < 0:
         return f"It is worse than {other}: the gain is {interval}."
