@@ -44,12 +44,17 @@ def vote(**settings: Any) -> RobustVotingClassifier:
     return RobustVotingClassifier(members(), **settings)
 
 
+def plain(estimators: Any = None, **settings: Any) -> RobustVotingClassifier:
+    """A vote of members that are not calibrated."""
+    return RobustVotingClassifier(members() if estimators is None else estimators, calibration=None, **settings)
+
+
 # ---------------------------------------------------------------------------------------------------- what a vote says
 
 
 @pytest.mark.parametrize("rule", ["robust", "minimax", "geometric-odds", "product"])
 def test_a_vote_says_what_aggregate_says_of_its_members(rule: str) -> None:
-    fitted = vote(rule=rule).fit(X, Y)
+    fitted = plain(rule=rule).fit(X, Y)
     by_hand = np.column_stack([member.fit(X, Y).predict_proba(X)[:, 1] for _, member in members()])
     np.testing.assert_array_equal(fitted.transform(X), by_hand)
     expected = aggregate(by_hand, rule, clip=0.01)
@@ -74,7 +79,7 @@ def test_the_mean_of_certain_members_is_their_mean() -> None:
 
 @pytest.mark.parametrize(("table", "y"), [(X, Y), (FLOWERS, KINDS)], ids=["2 classes", "3 classes"])
 def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
-    fitted = vote().fit(table, y)
+    fitted = plain().fit(table, y)
     said = fitted.transform(table)
     if len(fitted.classes_) == 2:
         clipped = np.count_nonzero((said < 0.01) | (said > 0.99))
@@ -87,7 +92,7 @@ def test_a_vote_counts_what_it_clips(table: Any, y: Any) -> None:
 
 def test_members_that_contradict_each_other_are_told() -> None:
     trees = [(f"tree {seed}", DecisionTreeClassifier(max_features=1, random_state=seed)) for seed in range(2)]
-    fitted = RobustVotingClassifier(trees, clip=0).fit(X[::2], Y[::2])
+    fitted = plain(trees, clip=0).fit(X[::2], Y[::2])
     sentence = r"so the forecast is 0\.5 \(\d+ of \d+ forecasts\); set clip"
     with pytest.warns(ContradictionWarning, match=sentence):
         assert 0.5 in fitted.predict_proba(X)
@@ -125,7 +130,7 @@ def test_rules_for_two_classes_say_so(rule: Any, sentence: str) -> None:
 
 def test_members_that_rule_out_every_class_are_told() -> None:
     certain = [(f"says_{label}", DummyClassifier(strategy="constant", constant=label)) for label in (0, 1)]
-    fitted = RobustVotingClassifier(certain, clip=0).fit(FLOWERS, KINDS)
+    fitted = plain(certain, clip=0).fit(FLOWERS, KINDS)
     sentence = r"^every class of a sample is ruled out .* \(150 of 150 samples\); set clip"
     with pytest.warns(ContradictionWarning, match=sentence):
         np.testing.assert_allclose(fitted.predict_proba(FLOWERS), 1 / 3)
@@ -139,16 +144,16 @@ def test_a_member_whose_probabilities_do_not_quite_sum_to_1_takes_part() -> None
         def predict_proba(self, X: Any) -> Any:
             return 0.5 * super().predict_proba(X)
 
-    loose = RobustVotingClassifier([("a", Loose()), ("b", LogisticRegression(max_iter=500))]).fit(FLOWERS, KINDS)
-    strict = RobustVotingClassifier([("a", GaussianNB()), ("b", LogisticRegression(max_iter=500))]).fit(FLOWERS, KINDS)
+    loose = plain([("a", Loose()), ("b", LogisticRegression(max_iter=500))]).fit(FLOWERS, KINDS)
+    strict = plain([("a", GaussianNB()), ("b", LogisticRegression(max_iter=500))]).fit(FLOWERS, KINDS)
     np.testing.assert_allclose(loose.predict_proba(FLOWERS), strict.predict_proba(FLOWERS), rtol=1e-9)
 
 
 def test_weights_go_with_their_members() -> None:
-    fitted = vote(rule="geometric-odds", weights=[2, 1]).fit(X, Y)
+    fitted = plain(rule="geometric-odds", weights=[2, 1]).fit(X, Y)
     expected = aggregate(fitted.transform(X), "geometric-odds", clip=0.01, weights=[2, 1])
     np.testing.assert_array_equal(fitted.predict_proba(X)[:, 1], expected)
-    third = RobustVotingClassifier(members(dropped=DROP, tree=DecisionTreeClassifier()), weights=[0, 1, 5, 0]).fit(X, Y)
+    third = plain(members(dropped=DROP, tree=DecisionTreeClassifier()), weights=[0, 1, 5, 0]).fit(X, Y)
     alone = np.clip(GaussianNB().fit(X, Y).predict_proba(X)[:, 1], 0.01, 0.99)
     np.testing.assert_allclose(third.predict_proba(X)[:, 1], alone, rtol=1e-12)
 
@@ -194,7 +199,9 @@ def test_what_is_fitted_is_not_fitted_again(calibration: str | None, frozen: boo
 
 def test_prefit_members_need_no_y_and_stay_themselves() -> None:
     fitted = [(name, member.fit(X, Y)) for name, member in members()]
-    assert RobustVotingClassifier(fitted, prefit=True).fit(X).predict_proba(X).shape == (200, 2)
+    assert plain(fitted, prefit=True).fit(X).predict_proba(X).shape == (200, 2)
+    with input_error(r"^calibration requires y to be passed, but the target y is None; calibration=None takes prefit"):
+        RobustVotingClassifier(fitted, prefit=True).fit(X)
 
 
 def test_a_clone_of_a_prefit_vote_says_what_to_do() -> None:
@@ -211,22 +218,42 @@ def test_calibration_is_cross_fitted(calibration: str) -> None:
     rng = np.random.default_rng(0)
     noise, coin = rng.normal(size=(400, 3)), rng.integers(2, size=400)
     memory = [("memory", KNeighborsClassifier(1))]
-    sure = RobustVotingClassifier(memory).fit(noise, coin)
+    sure = plain(memory).fit(noise, coin)
     assert sure.score(noise, coin) == 1
     modest = RobustVotingClassifier(memory, calibration=calibration, cv=5).fit(noise, coin)
     assert np.abs(modest.transform(noise) - 0.5).max() < 0.1
 
 
+class Scoring(GaussianNB):  # type: ignore[misc]
+    """Naive Bayes whose scores are log-odds."""
+
+    def decision_function(self, X: Any) -> Any:
+        p = np.clip(self.predict_proba(X)[:, 1], 0.01, 0.99)
+        return np.log(p / (1 - p))
+
+
 def test_calibration_is_that_of_scikit_learn_with_one_model_for_all_folds() -> None:
     split = KFold(4, shuffle=True, random_state=1)
     fitted = vote(calibration="sigmoid", cv=split).fit(X, Y)
-    calibrated = CalibratedClassifierCV(GaussianNB(), method="sigmoid", cv=split, ensemble=False).fit(X, Y)
+    calibrated = CalibratedClassifierCV(Scoring(), method="sigmoid", cv=split, ensemble=False).fit(X, Y)
     np.testing.assert_array_equal(fitted.transform(X)[:, 1], calibrated.predict_proba(X)[:, 1])
+
+
+def test_calibration_leaves_a_calibrated_member_as_it_is() -> None:
+    """A sigmoid of probabilities would not: it has no identity among its curves."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(4000, 2))
+    y = rng.random(4000) < 1 / (1 + np.exp(-2 * table[:, 0]))
+    alone = [("bayes", GaussianNB())]
+    raw, calibrated = plain(alone).fit(table, y), RobustVotingClassifier(alone).fit(table, y)
+    np.testing.assert_allclose(calibrated.transform(table), raw.transform(table), atol=0.015)
+    sigmoid = CalibratedClassifierCV(GaussianNB(), cv=5, ensemble=False).fit(table, y)
+    assert np.abs(sigmoid.predict_proba(table) - raw.predict_proba(table)).max() > 0.05
 
 
 def test_calibration_gives_probabilities_to_a_decision_function() -> None:
     with input_error(r"^members must have predict_proba; machine has none \(calibration='sigmoid'"):
-        RobustVotingClassifier([("machine", LinearSVC())]).fit(X, Y)
+        plain([("machine", LinearSVC())]).fit(X, Y)
     assert RobustVotingClassifier([("machine", LinearSVC())], calibration="sigmoid").fit(X, Y).score(X, Y) > 0.7
 
 
@@ -241,7 +268,7 @@ def _routing() -> Iterator[None]:
 
 def test_sample_weights_reach_the_members() -> None:
     weight = np.where(Y == 1, 5.0, 1.0)
-    fitted = vote().fit(X, Y, sample_weight=weight)
+    fitted = plain().fit(X, Y, sample_weight=weight)
     for (_, member), ours in zip(members(), fitted.estimators_, strict=True):
         np.testing.assert_array_equal(ours.predict_proba(X), member.fit(X, Y, weight).predict_proba(X))
     calibrated = vote(calibration="sigmoid")
@@ -284,7 +311,7 @@ def test_metadata_are_routed(calibration: str | None) -> None:
         ({"estimators": [("a", DROP)]}, r"^at least one member must take part; all 1 are dropped\.$"),
         ({"estimators": [("a", LinearRegression())]}, r"^members must be classifiers; a is LinearRegression\(\)\.$"),
         ({"estimators": [("a", GaussianNB)]}, r"^members must be classifiers; a is <class .*GaussianNB'>\.$"),
-        ({"calibration": "platt"}, r"^calibration must be one of sigmoid, isotonic; it is 'platt'\.$"),
+        ({"calibration": "platt"}, r"^calibration must be one of auto, sigmoid, isotonic; it is 'platt'\.$"),
         ({"weights": [1]}, r"^weights must be one number for each of the 2 estimators; the shape is \(1,\)\.$"),
         ({"weights": [1, np.nan]}, r"^weights must be finite; weights\[1\] is nan"),
         ({"rule": "maen"}, r"the closest is 'mean'\.$"),

@@ -12,9 +12,12 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
+from ..aggregators.distributions import check_distributions
+from ..aggregators.learned_rule import LearnedRule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ContradictionWarning, aggregate, clip_for
+from ..forecasts import ContradictionWarning, aggregate, clip_for, combine
+from .learned import check_learnable, learn, with_learned
 from .pooled import PooledClassifier
 
 if TYPE_CHECKING:
@@ -32,8 +35,8 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
 
     Each column is a forecaster, each row a question, each entry the forecaster's probability of the second class; NaN
     means that the forecaster did not answer. As a transformer it gives the pooled probability as a column, as a
-    classifier it gives the probabilities of both classes. Nothing is learnt: `fit` checks its input, and remembers the
-    aggregator and the names of the classes.
+    classifier it gives the probabilities of both classes. By default nothing is learned: `fit` checks its input, and
+    remembers the aggregator and the names of the classes. With ``learn=True`` it learns how to pool from X and y.
 
     With K > 2 classes in y each forecaster has K columns next to each other, the probabilities of the classes in their order,
     as `RobustVotingClassifier.transform` gives them; the rule is one for more than two outcomes.
@@ -52,13 +55,20 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
     input
         What the columns hold: "probabilities", or "log-odds", which may be any numbers, such as the decision function
         of a logistic model (with K > 2 classes: the logarithms of probabilities, up to a constant for each forecaster).
+    learn
+        Learn the pool from X and y with `robustpool.fit`, in place of ``rule`` and ``weights``: which rule, how much each
+        forecaster counts, and how the result is recalibrated. The forecasts have to be made without knowing y; for
+        classifiers that means samples that they were not fitted to. At least 20 rows are needed.
 
     Attributes
     ----------
     classes_
         The classes, (2,) or (K,). They are 0 and 1 if `fit` was not given y.
     aggregator_
-        The rule as a function; a design file is read once, by `fit`.
+        The rule as a function; a design file is read once, by `fit`. With ``learn`` what was learned.
+    pool_
+        With ``learn`` the `FittedPool`, which has the gain over the mean on rows that it had not seen, and its interval;
+        otherwise None.
     n_features_in_, feature_names_in_
         How many forecasters there are, and their names if the columns had some.
 
@@ -76,7 +86,19 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
            [0.6   ]])
     >>> pool.predict(forecasts)
     array(['rain', 'dry', 'rain'], dtype='<U4')
+
+    Three forecasters who are too timid:
+
+    >>> rng = np.random.default_rng(1)
+    >>> truth = 2 * rng.standard_normal(400)
+    >>> log_odds = truth[:, None] / 2 + 0.3 * rng.standard_normal((400, 3))
+    >>> happened = rng.random(400) < expit(truth)
+    >>> pool = RobustPool(input="log-odds", learn=True).fit(log_odds, happened)
+    >>> pool.pool_.chosen, pool.pool_.better
+    ('recalibrated', True)
     """
+
+    _needed = "a question must have an answer"
 
     def __init__(
         self,
@@ -85,30 +107,40 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
         weights: ArrayLike | None = None,
         clip: float | None = None,
         input: str = "probabilities",
+        learn: bool = False,
     ) -> None:
         self.rule = rule
         self.weights = weights
         self.clip = clip
         self.input = input
+        self.learn = learn
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RobustPool:
-        """Check the forecasts, and remember the names of the classes.
+        """Check the forecasts, and remember the names of the classes; learn the pool, if asked.
 
         Parameters
         ----------
         X
             Forecasts, (questions, forecasters), or (questions, forecasters x K) for K > 2 classes.
         y
-            Outcomes, (questions,). Without them the classes are 0 and 1.
+            Outcomes, (questions,). Without them the classes are 0 and 1, and nothing can be learned.
         """
         checks.choice("input", self.input, ("probabilities", "log-odds"))
         target = "no_validation" if y is None else y
         checked = validate_data(self, X, target, dtype=np.float64, ensure_all_finite="allow-nan")
         self.classes_ = np.array([0, 1]) if y is None else _classes(*checked)
+        if self.learn:
+            check_learnable(None if y is None else checked[1], self.rule, self.weights)
         self.aggregator_ = as_aggregator(self.rule)
+        self.pool_ = None
+        reports = self._probabilities(checked if y is None else checked[0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ContradictionWarning)  # `transform` warns
-            self._pool(self._probabilities(checked if y is None else checked[0]))
+            self._pool(reports)
+        if self.learn:
+            reports = check_distributions(reports) if reports.ndim == 3 else reports
+            self.pool_ = learn(reports, checked[1], self.classes_, self._forecasters(reports), self.clip)
+            self.aggregator_ = self.pool_.aggregator
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -118,17 +150,6 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
         """
         forecasts = self._forecasts(X)
         return forecasts if forecasts.ndim == 2 else forecasts[:, None]
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest class, and the first of them if several are: (questions, columns) -> (questions,)."""
-        probabilities = self.predict_proba(X)
-        none = np.isnan(probabilities[:, 0])
-        if none.any():
-            raise InputError(
-                "a question must have an answer for its class to be predicted; "
-                f"row {np.argmax(none)} has none ({none.sum()} of {none.size} rows)."
-            )
-        return self.classes_[np.argmax(probabilities, axis=1)]
 
     def _forecasts(self, X: ArrayLike) -> Floats:
         return self._pool(self._reports(X))
@@ -150,7 +171,17 @@ class RobustPool(ClassNamePrefixFeaturesOutMixin, PooledClassifier, BaseEstimato
 
     def _pool(self, reports: Floats) -> Floats:
         clip = clip_for(self.aggregator_, self.clip)
-        return np.asarray(aggregate(reports, self.aggregator_, clip=clip, weights=self.weights))
+        if not isinstance(self.aggregator_, LearnedRule):
+            return np.asarray(aggregate(reports, self.aggregator_, clip=clip, weights=self.weights))
+        weights = with_learned(self.weights, self.aggregator_, self._forecasters(reports))
+        reports = check_distributions(reports) if reports.ndim == 3 else reports
+        return combine(reports, self.aggregator_, clip, weights).forecasts
+
+    def _forecasters(self, reports: Floats) -> list[str]:
+        """The names of the forecasters: those of their columns, if each has one with a name; else numbers."""
+        if reports.ndim == 2 and hasattr(self, "feature_names_in_"):
+            return [str(name) for name in self.feature_names_in_]
+        return [f"forecaster {place}" for place in range(reports.shape[1])]
 
     @property
     def _n_features_out(self) -> int:
