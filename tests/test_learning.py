@@ -15,11 +15,12 @@ import robustpool as rp
 import worlds
 from robustpool.aggregators.learned_rule import LearnedRule
 from robustpool.designs.design_file import content_hash
+from robustpool.evaluation.calibration import Calibration
 from robustpool.evaluation.records import Interval
 from robustpool.learning import cross_fitting
 from robustpool.learning.candidates import ENOUGH, FORMS, PULL, Form, fit_form, pulls
 from robustpool.learning.cross_fitting import CrossFitted, even_blocks, rolling, shuffled, simplest
-from robustpool.learning.fitting import fit
+from robustpool.learning.fitting import check_enough, fit
 from robustpool.learning.gains import measure
 from robustpool.learning.history import History
 from robustpool.learning.skill import MOST_RATIO, POWER, skill, variance_of_skill
@@ -575,7 +576,7 @@ def test_answers_after_the_resolution_are_not_learned_from() -> None:
     certain = np.where(
         table.forecaster == 0, np.where(table.outcome[table.question] == 1, 0.99, 0.01), table.probability
     )
-    times = table.timestamp + np.where(table.forecaster == 0, DAY, 0.0)  # type: ignore[operator]
+    times = table.timestamp + np.where(table.forecaster == 0, DAY, 0.0)
     pool = fit(replace(table, probability=certain, timestamp=times, resolved=resolved))
     assert "80 of 480 answers were given after the question was resolved, and left out." in pool.notes
     assert (pool.learned.answers, pool.learned.forecasters) == (400, 5)
@@ -611,6 +612,18 @@ def test_weights_of_any_size_count_by_their_ratios() -> None:
     small, large = (History.of(replace(table, weight=size * weight), 0.01) for size in (1e-300, 1.7e308))
     np.testing.assert_allclose(small.log_odds(), large.log_odds())
     assert np.isfinite(large.log_odds()).all()
+
+
+@pytest.mark.parametrize(("high", "refused"), [(-0.49, False), (-0.51, True)])
+def test_only_a_slope_far_below_0_is_refused(monkeypatch: pytest.MonkeyPatch, high: float, refused: bool) -> None:
+    slope = Calibration(Interval(-1.0, -2.0 - high, high), Interval(0.0, -1.0, 1.0))
+    monkeypatch.setattr("robustpool.learning.fitting.calibration", lambda *_: slope)
+    history = History.of(drawn(questions=40), 0.01)
+    if not refused:
+        check_enough(history, history.table)
+        return
+    with pytest.raises(rp.InputError, match=r"the calibration slope of their mean is -1.00 \(-1.49 to -0.51\)"):
+        check_enough(history, history.table)
 
 
 def test_forecasts_that_are_always_wrong_are_refused() -> None:
@@ -833,7 +846,7 @@ def test_the_interval_of_the_gain_draws_clusters_together() -> None:
 def test_the_pool_is_fitted_to_all_questions_in_the_end() -> None:
     """Also to the first blocks, which are not scored."""
     table = drawn(worlds.independent, 200)
-    table = replace(table, timestamp=DAY * table.question)
+    table = replace(table, timestamp=DAY * table.question.astype(float))
     pool = fit(table)
     assert pool.scored == 160
     assert pool.aggregator.recalibrates

@@ -197,7 +197,7 @@ print(tried.round(4).to_string())
 # Before writing this page we tried some more cases, which would take too long here. Top and bottom halves, and odd and
 # even columns of pixels: ``minimax`` is better in all four lines each. A quarter of the pixels within a half: as with
 # half within all. The same pixels twice, with another penalty (``C`` of 0.1 or 10 for one member): not significant in
-# seven lines of eight, and a gain of 0.0005 in the other. Five folds for the calibration instead of three: two verdicts
+# seven lines of eight, and a gain of 0.0004 in the other. Five folds for the calibration instead of three: two verdicts
 # change, those of nearly the same pixels for odd digits. ``minimax`` is then better there too, by 0.0005 or less.
 
 # %%

@@ -181,7 +181,8 @@ def check_enough(history: History, table: ForecastTable) -> None:
     measured = calibration(mean, outcome, np.ones(len(outcome)), history.clusters, history.clip)
     slope = "-inf" if measured is None else "{:.2f} ({:.2f} to {:.2f})".format(*measured.slope)
     apart = bool(mean[outcome == 1].max() < mean[outcome == 0].min())  # always wrong, so no slope fits best
-    if apart or (measured is not None and measured.slope.high < 0):
+    # Four standard errors below 0: forecasts without information are not refused, a reversed column is.
+    if apart or (measured is not None and 2 * measured.slope.high < measured.slope.value):
         raise InputError(
             "a pool cannot learn from forecasts that point the wrong way; the calibration slope of their mean is "
             f"{slope}: is the outcome column reversed?"
