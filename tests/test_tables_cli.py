@@ -384,7 +384,7 @@ def test_the_advice_of_a_comparison_repeats_how_the_file_is_read(robustpool: Any
     options = ["--column", "question_id=item,date", "--decimal", ",", "--date-format", "d/m/Y"]
     status, printed, said = robustpool("compare", "f.csv", *options, "--draws", "100", "--json")
     assert status == 0, said
-    command = "robustpool aggregate f.csv --column question_id=item,date --decimal , --date-format d/m/Y"
+    command = "robustpool fit f.csv --column question_id=item,date --decimal , --date-format d/m/Y"
     assert command in json.loads(printed)["advice"]
 
 

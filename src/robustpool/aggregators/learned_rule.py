@@ -9,7 +9,7 @@ alone, is `mean` or `robust` of the (weighted) answers.
 
 >>> rule = LearnedRule(rule="geometric-odds", intercept=-0.2, slope=1.5)
 >>> rule([[0.7, 0.6], [0.0, 0.4]]).round(4)
-array([0.6982, 0.    ])
+array([0.6769, 0.    ])
 """
 
 from __future__ import annotations
