@@ -46,7 +46,8 @@ def fit(
     pulled towards no change, and the simplest pool that does about as well as the best is chosen. The gain is measured on
     questions that the pool had not seen, with a 95 % interval; if that holds 0, the pool is not called better.
 
-    With a column timestamp or resolved the pool is always fitted to the past and scored on what came after. Then combine new
+    With a column timestamp or resolved the pool is fitted to the past and scored on what came after; if that cannot be done,
+    it is not called better. Then combine new
     answers with `robustpool aggregate NEW.csv --rule POOL.json`.
 
     \b
