@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,25 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4096  # boxes, so that the arrays stay in the cache
 STEPS, STEPS_A_BOX = 5000, 14  # of a budget: for each call, and for each box in it; as many microseconds were measured
+
+
+class Divisible(Protocol):
+    """Boxes of any kind."""
+
+    @property
+    def steps(self) -> float:
+        """What it takes to look at one of them, of a budget."""
+
+    def __len__(self) -> int: ...
+
+    def pick(self, which: Any) -> Self:
+        """Some of them."""
+
+    def halved(self, bends: Floats) -> Self:
+        """Both halves of each."""
+
+
+Some = TypeVar("Some", bound=Divisible)
 
 
 class Measured(NamedTuple):
@@ -37,6 +56,11 @@ class Boxes:
     mu: Floats
     k1: NDArray[np.int64]
     k2: NDArray[np.int64]
+
+    @property
+    def steps(self) -> float:
+        """What it takes to look at one of them, of a budget."""
+        return STEPS_A_BOX
 
     @classmethod
     def between(cls, knots: Floats, k1: NDArray[np.int64], k2: NDArray[np.int64], priors: tuple[float, float]) -> Boxes:
@@ -79,8 +103,8 @@ def bending(bend: Floats, ends: Floats, scale: float) -> Floats:
 
 
 def batches(
-    measure: Callable[[Boxes], Measured], start: Iterator[Boxes], budget: Budget
-) -> Iterator[tuple[Boxes, Measured, list[Boxes]]]:
+    measure: Callable[[Some], Measured], start: Iterator[Some], budget: Budget
+) -> Iterator[tuple[Some, Measured, list[Some]]]:
     """All boxes, `AT_ONCE` at most, with what is measured on them, and the list of those that wait.
 
     Who takes them halves the boxes where the function is not settled, and adds the halves to the list.
@@ -92,13 +116,13 @@ def batches(
             if len(boxes) > AT_ONCE:
                 waiting.append(boxes.pick(slice(AT_ONCE, None)))
                 boxes = boxes.pick(slice(0, AT_ONCE))
-            budget.spend(STEPS + STEPS_A_BOX * len(boxes))
+            budget.spend(STEPS + boxes.steps * len(boxes))
             with np.errstate(all="ignore"):  # what overflows is infinite or not a number, and neither satisfies a bound
                 measured = measure(boxes)
             yield boxes, measured, waiting
 
 
-def all_at_most(measure: Callable[[Boxes], Measured], start: Iterator[Boxes], bound: float, budget: Budget) -> bool:
+def all_at_most(measure: Callable[[Some], Measured], start: Iterator[Some], bound: float, budget: Budget) -> bool:
     """Whether a function is at most ``bound`` on boxes: True only if it is, False once a corner may exceed it."""
     for boxes, (corner, most, bends), waiting in batches(measure, start, budget):
         if not (corner <= bound).all():

@@ -1,0 +1,312 @@
+"""A proved upper bound for n agents and a rule that is not a function of their summed log-odds: the slopes for the dual inequality.
+
+On an interval of priors, the slopes at each end are the analytic centre of all that satisfy, at some points x,
+
+    A(x, mu) <= goal + sum_i alpha(x_-i)(x_i - mu),        alpha linear in each report between knots.
+
+The centre leaves room everywhere, so that few boxes are enough, and it moves smoothly with mu, so that the slopes in between may be
+interpolated. The points are the knots at first. Where the verifier finds that the inequality fails, points are added; where
+that does not help, the interval is halved. docs/derivations/many-agents-certificate.md has the mathematics;
+`robustpool.verification.many_agents` is what proves it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise, product
+from math import ceil, comb, floor, inf, log, nextafter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import SolverError
+from ..numerics import sigma
+from ..verification.boxes import batches
+from ..verification.many_agents import (
+    PLACES,
+    Slopes,
+    check_tail,
+    elementary,
+    multisets,
+    needed,
+    tail_bound,
+)
+from ..verification.reading import Budget, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..typing import Floats
+    from ..verification.stretched import Stretched
+
+    Priors = tuple[float, float]
+
+KNOTS = {2: 41, 3: 25, 4: 17, 5: 11}
+"""How many knots there are between 0 and 1, for so many agents; 9 for more."""
+
+TOLERANCES = {2: 1e-5, 3: 5e-5, 4: 5e-4, 5: 2e-3}
+"""What is proved beyond the worst case found, unless the user asks for another tolerance; 5e-3 for more agents."""
+
+FARTHEST = 4.5  # log-odds of the outermost knots
+STEP = 1.18  # between the odds of the ends of the first intervals of priors
+TAILS = (0.08, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01, 5e-3, 1e-3, 1e-4, 1e-5)
+ROUNDS = 12  # of new points, before an interval is halved
+NEW_POINTS = 2000  # in a round
+MOST_BOXES = 400_000  # of an interval
+NARROWEST = 2.0**-14
+TAIL_STEPS = 20_000_000  # of a budget, to check the constants of a tail
+
+
+class Covered(NamedTuple):
+    """Where the proof stands: the bound that holds, how many intervals of priors are done and left, and the witness."""
+
+    upper: float
+    done: int
+    left: int
+    witness: dict[str, Any] | None = None
+
+
+class TooLow(Exception):  # noqa: N818
+    """No slopes prove the goal at a prior: at these points alone, they need this much."""
+
+
+def default_tolerance(agents: int) -> float:
+    """How far above the worst case found the bound may be."""
+    return TOLERANCES.get(agents, 5e-3)
+
+
+def cover(rule: Stretched, prior_range: Priors, found: float, tolerance: float, reports: Floats) -> Iterator[Covered]:
+    """Prove ``found`` + tolerance for all priors of the range, in two stages, the first of them quick and rough.
+
+    ``reports`` are those of the worst structure found, next to which knots are worth most.
+    """
+    low, high = prior_range
+    low, high = min(low, 1 - high), min(high, 1 - low, 0.5)
+    problem = Problem(rule, reports)
+    proved = inf
+    for slack in [*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]:
+        goal = nextafter(found + slack, inf)
+        tail = find_tail(rule, goal) if low == 0 else None
+        start = low if tail is None else tail["prior"]
+        waiting = list(pairwise(_edges(start, high)))[::-1]
+        done: list[dict[str, Any]] = []
+        while waiting:
+            yield Covered(proved, len(done), len(waiting))
+            priors = waiting.pop()
+            try:
+                entry = problem.prove(priors, goal)
+            except TooLow as error:
+                (needs,) = error.args
+                raise Refused(
+                    f"no slopes were found for a bound of {goal:.6g}; they need {needs:.6g} at least."
+                ) from None
+            if entry is not None:
+                done.append(entry)
+                continue
+            middle = _placed((priors[0] + priors[1]) / 2, floor)
+            if priors[1] - priors[0] <= NARROWEST or not priors[0] < middle < priors[1]:
+                raise Refused(f"no slopes were found for priors between {priors[0]:.6g} and {priors[1]:.6g}.")
+            waiting += [(middle, priors[1]), (priors[0], middle)]
+        proved = goal
+        witness = {"kind": "symmetric-dual", **({} if tail is None else {"tail": tail}), "intervals": done}
+        yield Covered(goal, len(done), 0, witness)
+
+
+def _edges(low: float, high: float) -> list[float]:
+    """Ends of intervals, multiples of 2^-24, with odds that grow by a factor; the first not above low, the last not below high."""
+    first, last = log(low / (1 - low)), log(high / (1 - high))
+    count = max(1, ceil((last - first) / log(STEP)))
+    inner = sigma(np.linspace(first, last, count + 1)[1:-1])
+    return sorted({_placed(low, floor), *(_placed(edge, floor) for edge in inner.tolist()), _placed(high, ceil)})
+
+
+def _placed(x: float, towards: Any) -> float:
+    return float(towards(x * PLACES) / PLACES)
+
+
+class Problem:
+    """The rule, the knots, and the points so far."""
+
+    def __init__(self, rule: Stretched, reports: Floats) -> None:
+        """Lay out the knots: even in log-odds, and at the reports of the worst structure."""
+        n = rule.agents
+        even = sigma(np.linspace(-FARTHEST, FARTHEST, KNOTS.get(n, 9)))
+        near = reports[(reports > 0.02) & (reports < 0.98)]
+        apart = even[np.abs(even[:, None] - near).min(axis=1, initial=1.0) > 0.02]
+        self.rule = rule
+        self.knots = np.unique(np.round(np.concatenate(([0.0, 1.0], near, apart)) * PLACES) / PLACES)
+        self.knots = self.knots[np.concatenate(([True], np.diff(self.knots) > 1e-3))]
+        self.multisets = np.concatenate(list(multisets(len(self.knots), n - 1)))
+        self.points = self.knots[np.concatenate(list(multisets(len(self.knots), n)))]
+        self.slopes: dict[float, Floats] = {}
+
+    def prove(self, priors: Priors, goal: float) -> dict[str, Any] | None:
+        """The slopes of an interval of priors with which the verifier's arithmetic proves the goal; None if none are found."""
+        for _ in range(ROUNDS):
+            values = np.round([self.centre(prior, goal) for prior in priors], 9)
+            slopes = Slopes(self.rule.agents, priors, self.knots, values)
+            failures = self._failures(slopes, goal)
+            if failures is None:
+                return None
+            if not len(failures):
+                return {"priors": list(priors), "knots": self.knots.tolist(), "slopes": values.tolist()}
+            before = len(self.points)
+            self.points = np.unique(np.concatenate((self.points, failures)), axis=0)
+            if len(self.points) == before:
+                return None  # the inequality holds there at both ends of the interval, and fails in between
+        return None
+
+    def _failures(self, slopes: Slopes, goal: float) -> Floats | None:
+        """Points where the inequality fails, one in each box where a corner shows it; None if there are too many boxes."""
+        seen, failures = 0, [np.zeros((0, self.rule.agents))]
+        for boxes, (corner, most, bends), waiting in batches(partial(needed, self.rule), slopes.boxes(), Budget(inf)):
+            seen += len(boxes)
+            fails = ~(corner.max(axis=1) <= goal)
+            if fails.any():
+                worst = corner[fails].argmax(axis=1)
+                side = (worst[:, None] >> np.arange(self.rule.agents, 0, -1)) & 1  # the last bit is the prior's
+                x = np.take_along_axis(boxes.x[fails], side[:, :, None], axis=2)[:, :, 0]
+                order = np.argsort(-corner[fails].max(axis=1), kind="stable")[:NEW_POINTS]
+                failures.append(np.sort(x[order], axis=1))
+            unsettled = ~(most <= goal) & ~fails
+            if unsettled.any():
+                if seen > MOST_BOXES:
+                    return np.concatenate(failures) if len(failures) > 1 else None
+                try:
+                    waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
+                except Refused:
+                    return None
+        return np.concatenate(failures)
+
+    # --------------------------------------------------------------------------------------------------------- the slopes
+
+    def centre(self, prior: float, goal: float) -> Floats:
+        """The analytic centre of the slopes that satisfy the inequality at the points, for one prior."""
+        rows, costs = self._rows(prior), density(self.rule, self.points, prior)
+        start = self.slopes.get(prior)
+        if start is None or not (goal + rows @ start - costs > 0).all():
+            start, needs = _least(rows, costs)
+            if not needs < goal:
+                raise TooLow(needs)
+        centre = _centre(rows, costs, goal, start)
+        self.slopes = {**dict(list(self.slopes.items())[-3:]), prior: centre}  # the last few, to start from
+        return centre
+
+    def _rows(self, prior: float) -> Any:
+        """sum_i alpha(x_-i)(x_i - mu) at the points, as a sparse matrix on the slopes at the knots."""
+        from scipy import sparse
+
+        n, x = self.rule.agents, self.points
+        cell = np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, len(self.knots) - 2)
+        share = (x - self.knots[cell]) / (self.knots[cell + 1] - self.knots[cell])
+        code = len(self.knots) ** np.arange(n - 2, -1, -1)
+        codes = self.multisets @ code
+        rows, columns, values = [], [], []
+        for i in range(n):
+            others = [j for j in range(n) if j != i]
+            for corner in product((0, 1), repeat=n - 1):
+                weight = np.prod(np.where(corner, share[:, others], 1 - share[:, others]), axis=1)
+                there = np.flatnonzero(weight > 0)
+                knot = np.sort(cell[there][:, others] + np.array(corner), axis=1)
+                rows.append(there)
+                columns.append(np.searchsorted(codes, knot @ code))
+                values.append(weight[there] * (x[there, i] - prior))
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return sparse.csr_matrix(entries, shape=(len(x), len(codes)))
+
+
+def density(rule: Stretched, x: Floats, prior: float) -> Floats:
+    """A = c (f - g)^2 at points (m, n), in floats; 0 where 0 meets 1."""
+    n = rule.agents
+    z = rule.points(x)[1]
+    with np.errstate(invalid="ignore"):
+        f = np.where((x == 0).any(axis=1), 0.0, np.where((x == 1).any(axis=1), 1.0, sigma(z.sum(axis=1))))
+    p, q = x.prod(axis=1) / prior ** (n - 1), (1 - x).prod(axis=1) / (1 - prior) ** (n - 1)
+    g = np.divide(p, p + q, out=np.zeros_like(p), where=p + q > 0)
+    return np.asarray((p + q) * (f - g) ** 2)
+
+
+def _least(rows: Any, costs: Floats) -> tuple[Floats, float]:
+    """Slopes with the least V that satisfies the inequality at the points, and this V."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    matrix = sparse.hstack((-rows, sparse.csr_matrix(-np.ones((rows.shape[0], 1))))).tocsr()
+    aim = np.append(np.zeros(rows.shape[1]), 1.0)
+    solved = linprog(aim, A_ub=matrix, b_ub=-costs, bounds=(None, None), method="highs-ipm")
+    if solved.x is None:
+        raise SolverError("the linear programme for the slopes has no finite solution.")
+    slopes = solved.x[:-1]
+    return slopes, float((costs - rows @ slopes).max())
+
+
+def _centre(rows: Any, costs: Floats, goal: float, slopes: Floats) -> Floats:
+    """Maximise sum log(goal + rows @ slopes - costs) by Newton's method, from slopes where all of these are positive.
+
+    Some slopes say the same as others, so that a small square term makes the centre unique.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    ridge, turned = 1e-6, rows.T.tocsr()
+
+    def value(at: Floats) -> tuple[float, Floats]:
+        room = goal + rows @ at - costs
+        if not (room > 0).all():
+            return inf, room
+        return float(0.5 * ridge * at @ at - np.log(room).sum()), room
+
+    best, room = value(slopes)
+    for _ in range(60):
+        gradient = ridge * slopes - turned @ (1 / room)
+        hessian = (turned.multiply((1 / room**2)[None]) @ rows).toarray()
+        hessian[np.diag_indices_from(hessian)] += ridge + 1e-13 * hessian.diagonal().max()
+        step = -cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
+        gain = float(-gradient @ step)
+        if not gain > 1e-3:
+            break
+        size = 1.0
+        while (after := value(slopes + size * step))[0] > best - 1e-4 * size * gain and size > 1e-9:
+            size *= 0.5
+        if size <= 1e-9:
+            break
+        slopes, (best, room) = slopes + size * step, after
+    return slopes
+
+
+# ------------------------------------------------------------------------------------------------------------ the tail
+
+
+def find_tail(rule: Stretched, goal: float) -> dict[str, Any]:
+    """The longest tail that proves the goal. What its constants leave of the goal is added to the first: few boxes are enough."""
+    n = rule.agents
+    for prior in (prior for prior in TAILS if prior < goal):
+        constants = _growth(rule, prior)
+        spare = goal - float(tail_bound(prior, constants, n))
+        if spare <= 0:
+            continue
+        constants[0] += floor(0.9 * spare * (1 - prior) ** (n - 1) * 1e6) / 1e6
+        tail = {"prior": prior, "constants": constants}
+        try:
+            check_tail(rule, tail, goal, Budget(TAIL_STEPS))
+        except Refused:
+            continue
+        return tail
+    raise Refused(f"no argument was found for priors below {TAILS[-1]:.3g}.")
+
+
+def _growth(rule: Stretched, prior: float) -> list[float]:
+    """C_0, ..., C_n with the least bound at a prior, at sample points; rounded up."""
+    from scipy.optimize import linprog
+
+    n = rule.agents
+    size = {2: 40, 3: 24, 4: 14, 5: 10}.get(n, 8)
+    half = sigma(-np.geomspace(0.1, 12, size))
+    grid = np.unique(np.round(np.concatenate(([0.0, 0.5, 1.0], half, 1 - half)) * 2**40) / 2**40)
+    x = grid[np.concatenate(list(multisets(len(grid), n)))]
+    z = rule.points(x)[1]
+    with np.errstate(invalid="ignore"):
+        f = np.where((x == 0).any(axis=1), 0.0, np.where((x == 1).any(axis=1), 1.0, sigma(z.sum(axis=1))))
+    costs = [comb(n, k) * prior**k for k in range(n + 1)]
+    solved = linprog(costs, A_ub=-elementary(x), b_ub=-((1 - x).prod(axis=1) * f**2), bounds=(0, None))
+    constants = solved.x if solved.x is not None else np.eye(n + 1)[0]
+    return [float(np.ceil(c * 1.05 * 1e6) / 1e6) for c in constants]
