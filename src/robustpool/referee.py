@@ -1,10 +1,9 @@
 """The referee's checker of a certificate: one file, written from the derivations and not from the package.
 
 Run ``python -m robustpool.referee CERT.json``, or copy this file: it needs python-flint and nothing of robustpool.
-Given a binary state and what all agents saw, n agents are independent; mu is the prior after that. The regret E (f -
-g)^2, g the posterior given all signals, is a mean over what all saw: bound it at each mu. With m = logit mu, t = logit
-g, the reports' log-odds have the sum s = t + (n - 1) m. A rule f = phi(s) has regret at most B, as E g = mu, if for
-some number kappa
+Given a binary state and what all n agents saw, they are independent; mu is the prior after it. The regret E (f - g)^2,
+with g the posterior given all signals, is a mean over what all saw: bound it at each mu. If m = logit mu, t = logit g,
+the sum of the reports' log-odds is s = t + (n - 1) m. As E g = mu, f = phi(s) has regret at most B if for some kappa
 
     F = (f - g)^2 + L <= 0  for all g in [0, 1],  where  L = -B - kappa (g/mu - 1)  and  1/mu = 1 + e^-m.        (1)
 
