@@ -334,7 +334,8 @@ def test_a_search_comes_near_the_proved_bound_and_not_above(build: Build) -> Non
 def test_no_long_search_comes_above_the_proved_bound(rule: str) -> None:
     for build in PAIRED:
         assert worst(rule, build, starts=6) <= proved(rule, 2)
-    assert worst(rule, nested(2, 2), starts=20) > proved(rule, 2) - 1e-4 or rule == "average-prior"
+    if rule != "average-prior":  # a function of s is worst where one agent learns nothing
+        assert worst(rule, nested(2, 2), starts=20) > proved(rule, 2) - 1e-4
 
 
 @pytest.mark.slow
