@@ -170,14 +170,13 @@ def regret(rule: Any, joint: Any) -> float:
 def worst(rule: str, build: Build, starts: int, seed: int = 0) -> float:
     """The largest regret that a local search finds from so many starts."""
     (size, joint_of), function = build, rp.get_rule(rule)
-    rng, bounds = np.random.default_rng(seed), [(-40.0, 40.0)] * build[0]
-    best = max(
-        (
-            minimize(lambda reals: -regret(function, joint_of(reals)), 3 * rng.normal(size=size), bounds=bounds)
-            for _ in range(starts)
-        ),
-        key=lambda run: -run.fun,
-    )
+
+    def negative(reals: Any) -> float:
+        return -regret(function, joint_of(reals))
+
+    rng, bounds = np.random.default_rng(seed), [(-40.0, 40.0)] * size
+    runs = [minimize(negative, 3 * rng.normal(size=size), bounds=bounds) for _ in range(starts)]
+    best = min(runs, key=lambda run: float(run.fun))
     found = regret(function, joint_of(best.x))
     assert found == pytest.approx(rp.regret(rule, rp.InformationStructure(joint_of(best.x))), abs=1e-12)
     return found
