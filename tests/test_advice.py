@@ -57,6 +57,16 @@ def test_calibrated_independent_agents_are_the_theorys_case() -> None:
     assert said(few).startswith("What to do: use minimax (0.1719 against 0.1777 for the mean). The command: ")
 
 
+def test_shared_evidence_voids_no_proof_but_shared_errors_do() -> None:
+    comparison = compare(simulated(800, 2, shared=0.5), rules=["mean", "minimax"], fit=False)
+    found = diagnose(comparison)
+    assert (found.confidence, found.sharing) == (Confidence.IN_LINE, Sharing.PARTLY)
+    assert (
+        "The picture is mixed: evidence that all of them saw does not void the proved worst cases, but shared errors do, "
+        "and there is no guarantee that rules for independent evidence (minimax, product, average-prior) beat the mean."
+    ) in said(comparison)
+
+
 def test_in_the_theorys_case_a_fitted_pool_beats_minimax() -> None:
     comparison = compare(simulated(800, 2), rules=["mean", "minimax"])
     assert comparison.recommended == "fitted"

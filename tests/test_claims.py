@@ -19,8 +19,9 @@ from refusals import input_error, unsupported_error
 from robustpool.certificates.finite import finite_certificate
 from robustpool.cli.app import app
 from robustpool.families.family_file import EXAMPLES
-from robustpool.verification.claims import NOUNS, claims
+from robustpool.verification.claims import NOUNS, claims, former
 from robustpool.verification.reading import LABEL
+from robustpool.verification.verify import content_hash
 from tampering import as_read, changed, refusal
 
 if TYPE_CHECKING:
@@ -281,8 +282,8 @@ def test_every_claim_is_shown(minimax: dict[str, Any], tmp_path: Path) -> None:
     path.write_text(json.dumps(minimax))
     value, upper, lower = (minimax[name]["bound"] for name in ("value", "upper", "lower"))
     over = (
-        "Square loss, two states, all structures of 2 agents who report their posteriors, "
-        "with signals independent given the state, and any prior:"
+        "Square loss, two states, all structures of 2 agents who report their posteriors given all that they saw, with private "
+        "signals independent given the state and the public evidence, if any, that all of them saw, and any prior after it:"
     )
     end = "Decimals name doubles."
     about = "logit f = s (0.5 + {} tanh(s/4.0)^2), where s is the sum of the log-odds of the reports"
@@ -311,11 +312,53 @@ def test_the_family_in_words() -> None:
         "the worst-case regret of the rule f = x, is at most 0.5. Decimals name doubles."
     )
     (claim,) = claims(independent(3, ["1/10", 0.5], lower={"bound": 0.25}), "f")
-    agents = "3 agents who report their posteriors, with signals independent given the state"
-    assert f"{agents}, and a prior from 1/10 to 0.5: " in claim
+    agents = (
+        "3 agents who report their posteriors given all that they saw, with private signals independent given the state and "
+        "the public evidence, if any, that all of them saw"
+    )
+    assert f"{agents}, and a prior after it from 1/10 to 0.5: " in claim
     assert claim.endswith("is at least 0.25. Decimals name doubles.")
     for prior_range in ([5e-324, 1], [0, math.nextafter(1, 0)], ["1/1000", 1]):
         assert "any prior" not in claims(independent(2, prior_range, **upper), "f")[0]
+
+
+def stating(data: dict[str, Any], *sentences: str) -> rp.Verification:
+    """The verdict on a certificate that states other sentences, with a hash that fits."""
+    data = {**data, "claims": list(sentences)}
+    return rp.verify({**data, "hash": content_hash(data)})
+
+
+def test_a_file_with_the_former_narrower_sentences_is_still_verified(minimax: dict[str, Any]) -> None:
+    """They spoke of agents without public evidence: what they say is implied, and what is proved is said in full."""
+    some = as_read(small("log-odds:alpha=0.6", (0.25, 0.5), 3))
+    sentences = "Square loss, two states, all structures of {} agents who report their posteriors, with signals independent given the state, and {}:"
+    for data, agents, priors in ((minimax, 2, "any prior"), (some, 3, "a prior from 0.25 to 0.5")):
+        over, ends = sentences.format(agents, priors), [claim.partition(":")[2] for claim in data["claims"]]
+        verdict = stating(data, *(over + end for end in ends))
+        assert verdict.verified, verdict.sentence
+        assert list(verdict.claims) == data["claims"]
+        assert data["claims"] != [over + end for end in ends]
+
+
+def test_no_other_wording_is_accepted(minimax: dict[str, Any]) -> None:
+    rule, value = minimax["claims"]
+    wider = [
+        (rule.replace(" given all that they saw", ""), value),
+        (
+            rule.replace("the public evidence, if any, that all of them saw", "any evidence that some of them saw"),
+            value,
+        ),
+        (rule.replace(" given the state and", " given"), value),
+        (rule.replace("any prior after it", "any prior"), value),
+        (former(rule).replace(", with signals independent given the state", ""), former(value)),
+        (former(rule), value),
+        (rule, former(value)),
+    ]
+    for sentences in wider:
+        assert (rule, value) != sentences
+        verdict = stating(minimax, *sentences)
+        assert not verdict.verified
+        assert verdict.sentence == f"claims must be what was proved: {rule} {value}"
 
 
 def test_a_claim_on_a_finite_family_in_words() -> None:

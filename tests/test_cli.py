@@ -85,7 +85,11 @@ def test_rules() -> None:
     assert all({"name", "formula", "source", "regret", "proved"} <= set(rule) for rule in rules)
     assert rules[0]["proved"]
     assert all(rule["lower"] <= rule["regret"] for rule in rules if rule["proved"])
-    assert "geometric-odds" in run("rules").stdout
+    shown = run("rules").stdout
+    assert "geometric-odds" in shown
+    over = "two agents with independent private evidence, with any public evidence"
+    assert run_json("rules")["worst_cases_over"] == over
+    assert f"Regrets are worst cases with defaults, for\n{over}.\n" in shown
 
 
 def test_design_then_aggregate(tmp_path: Path) -> None:

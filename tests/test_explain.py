@@ -201,7 +201,7 @@ def test_the_short_answer_has_the_number_a_range_and_one_sentence() -> None:
     assert why.answer == (
         "The answer is 0.654.",
         (
-            "If their evidence is independent and the base rate lies between 25 % and 75 %, the right "
+            "If their private evidence is independent and the base rate lies between 25 % and 75 %, the right "
             "answer lies between "
             "0.538 and 0.914."
         ),
@@ -219,7 +219,9 @@ def test_the_short_answer_with_a_range_a_base_rate_another_rule_or_one_report() 
     assert "between 5 % and 20 %, the right answer lies between 0.933 and 0.986." in ranged.answer[1]
     assert ranged.answer[2] == "Use that if you trust both assumptions; otherwise use 0.654."
     known = explain([0.7, 0.6], prior_range=(0.2, 0.2))
-    assert known.answer[1] == ("If their evidence is independent and the base rate is 20 %, the right answer is 0.933.")
+    assert known.answer[1] == (
+        "If their private evidence is independent and the base rate is 20 %, the right answer is 0.933."
+    )
     other = explain([0.7, 0.6], "product")
     assert other.answer[2] == "This is the forecast of product; the default rule, robust, gives 0.654."
     assert explain([0.7]).answer == (
@@ -395,7 +397,7 @@ def test_the_reason_is_a_base_rate(reports: list[float], rule: str, percents: st
     why = explain(reports, rule)
     assert why.agrees_at is not None
     assert percent(why.agrees_at) == percents
-    right = f"It is the right answer if the base rate is {percents} and their evidence is independent: {news}."
+    right = f"It is the right answer if the base rate is {percents} and their private evidence is independent: {news}."
     assert why.closing[1] == right
     assert sentence(why, "If the base rate is lower, the right answer is higher,") == why.closing[2]
 
@@ -732,7 +734,7 @@ def test_the_command_explains() -> None:
     done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
-        "The answer is 0.654. If their evidence is independent and the base rate lies\nbetween 5 %"
+        "The answer is 0.654. If their private evidence is independent and the base rate\nlies between 5 %"
     )
     assert "\nTwo forecasters say 0.7 and 0.6. The rule robust combines them into 0.654." in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("    robustpool"))

@@ -292,7 +292,7 @@ def test_the_worst_case_is_said_with_what_it_holds_for(
     section = next(each for each in page.sections if each.title == "What learning costs in the worst case")
     assert words in section.text
     assert (
-        "They hold for calibrated forecasters with independent evidence, and for reports that are not clipped."
+        "They hold for calibrated forecasters with independent private evidence, with any public evidence, and for reports that are not clipped."
         in section.text
     )
     assert "In practice the pool clips reports to [0.01, 0.99]." in section.text

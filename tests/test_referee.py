@@ -152,7 +152,7 @@ def test_it_runs_as_a_module_and_as_a_copy(tmp_path: Path) -> None:
     module = run_python("-m", "robustpool.referee", str(path), env=environment)
     assert (module.returncode, module.stderr) == (0, "")
     assert module.stdout == (
-        "Agents: 2, conditionally independent. Prior: 0.0 to 1.0. Square loss.\n"
+        "Agents: 2, independent given state and public evidence. Prior after it: 0.0 to 1.0. Square loss.\n"
         "Rule: logit f = s (0.5 + 0.1 tanh(s/4.0)^2), where s is the sum of the reports' log-odds.\n"
         "Proved: the rule's worst-case regret is at most 0.022542485937368562.\n"
         f"Proved: the rule's worst-case regret is at least {certificate('theorem')['lower']['bound']}.\n"
@@ -205,7 +205,7 @@ def test_a_claim_by_hand(check: Check) -> None:
     status, words = check(data)
     assert status == 0
     assert words == (
-        "Agents: 2, conditionally independent. Prior: 3/10 to 2/5. Square loss.\n"
+        "Agents: 2, independent given state and public evidence. Prior after it: 3/10 to 2/5. Square loss.\n"
         "Rule: logit f = 1/2 s - (0.0), where s is the sum of the reports' log-odds.\n"
         "Proved: the rule's worst-case regret is at most 232/10000.\n"
     )

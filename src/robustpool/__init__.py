@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from .solvers.solve import solve as solve
     from .structures.binary_structure import BinaryStructure as BinaryStructure
     from .structures.information_structure import InformationStructure as InformationStructure
+    from .structures.shared_evidence import copied_by_all as copied_by_all
+    from .structures.shared_evidence import with_public_evidence as with_public_evidence
     from .tables.pooled import PooledTable as PooledTable
     from .tables.pooling import aggregate_table as aggregate_table
     from .tables.reading import read_forecasts as read_forecasts
@@ -115,6 +117,7 @@ _HOMES = {
     "families.nature": ("Answer", "Family", "Nature"),
     "families.finite": ("FiniteFamily",),
     "structures.information_structure": ("InformationStructure",),
+    "structures.shared_evidence": ("copied_by_all", "with_public_evidence"),
     "families.random_families": ("random_family",),
     "tables.pooled": ("PooledTable",),
     "tables.pooling": ("aggregate_table",),

@@ -1,9 +1,9 @@
 """The referee's checker of a certificate: one file, written from the derivations and not from the package.
 
 Run ``python -m robustpool.referee CERT.json``, or copy this file: it needs python-flint and nothing of robustpool.
-Given a binary state with prior mu, n agents are independent. g is the posterior given all signals, f the forecast, and
-the regret is E (f - g)^2. With m = logit mu and t = logit g, the sum of the reports' log-odds is s = t + (n - 1) m. A
-log-odds rule is f = phi(s). As E g = mu, its regret at the prior mu is at most B if there is a number kappa with
+Given a binary state and what all n agents saw, they are independent; mu is the prior after it. The regret E (f - g)^2,
+with g the posterior given all signals, is a mean over what all saw: bound it at each mu. If m = logit mu, t = logit g,
+the sum of the reports' log-odds is s = t + (n - 1) m. As E g = mu, f = phi(s) has regret at most B if for some kappa
 
     F = (f - g)^2 + L <= 0  for all g in [0, 1],  where  L = -B - kappa (g/mu - 1)  and  1/mu = 1 + e^-m.        (1)
 
@@ -169,9 +169,9 @@ def main(path: str) -> str:
     family, phi, rule, ctx.prec = data["family"], data["aggregator"].get("phi"), Rule(), 80
     ours = ["robustpool-certificate/2", "conditionally-independent", "square", "additive"]
     require([data["format"], family["kind"], data["loss"], data["paradigm"]] == ours, "This kind is not checked.")
-    n, (low, high) = family["agents"], map(number, family["prior_range"])
+    n, (u, v), (low, high) = family["agents"], family["prior_range"], map(number, family["prior_range"])
     require(type(n) is int and 0 < n <= AGENTS and 0 <= low <= high <= 1, "The family is out of bounds.")
-    text = "Agents: {}, conditionally independent. Prior: {} to {}. Square loss.\n".format(n, *family["prior_range"])
+    text = f"Agents: {n}, independent given state and public evidence. Prior after it: {u} to {v}. Square loss.\n"
     if data["aggregator"]["kind"] == "log-odds":
         formula = {"linear": "{0} s - ({3})", "tanh": "s ({0} + {1} tanh(s/{2})^2)"}[phi["form"]]
         values = (phi["alpha"], 0, 1, phi["shift"]) if phi["form"] == "linear" else (phi["a"], phi["b"], phi["k"], 0)

@@ -24,7 +24,7 @@ from ..typing import Floats
 from ..wording import between, outward
 from . import pools
 from .rows import Rows, answers, blocks, contradictory
-from .worst_cases import worst_case_on_record
+from .worst_cases import OVER, worst_case_on_record
 
 Pool: TypeAlias = Callable[..., Floats]
 
@@ -102,14 +102,14 @@ class Rule(Formula):
 
 
 def _worst_case_text(name: str) -> str:
-    """What is known of the worst case of a rule for two conditionally independent agents, and how."""
+    """What is known of the worst case of a rule for two agents with independent private evidence, and how."""
     known = worst_case_on_record(name)
     if known.lower is not None and known.upper is not None:
-        return f"{between(known.lower, known.upper, 9)}, proved for two conditionally independent agents"
+        return f"{between(known.lower, known.upper, 9)}, proved for {OVER}"
     if known.found is None:
         return "not listed for these parameters; robustpool.worst_case searches, robustpool.certify proves"
     found = outward(known.found, "ROUND_FLOOR", 9)
-    return f"at least {found}, found by search for two conditionally independent agents, not proved"
+    return f"at least {found}, found by search for {OVER}, not proved"
 
 
 @final

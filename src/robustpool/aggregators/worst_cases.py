@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+OVER = "two agents with independent private evidence, with any public evidence"
+"""What the worst cases are over, in words: found and proved for conditionally independent agents, they hold with public evidence
+(docs/derivations/shared-evidence.md)."""
+
 WORST_CASES = Path(__file__).with_name("worst_cases.json")
 
 

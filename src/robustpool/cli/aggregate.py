@@ -53,8 +53,8 @@ def aggregate(
     states, or higher-order reports), write each with commas; if they are decisions, write the name of the state.
 
     --explain adds the reasons: the forecasts of the other rules, the base rate that the forecast implies, and its
-    worst-case regret if the evidence is independent. --prior-range LO HI adds the effect of knowing that the base rate
-    lies in that range.
+    worst-case regret if the private evidence is independent. --prior-range LO HI adds the effect of knowing that the
+    base rate, after any public evidence, lies in that range.
 
     A file is CSV (comma, semicolon or tab; gzipped or not), Parquet or Excel: long, with the columns question_id,
     forecaster_id, probability and perhaps outcome, timestamp, weight, cluster and option, or wide, with one column for each

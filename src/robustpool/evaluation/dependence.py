@@ -5,6 +5,7 @@ forecasters with correlation rho are worth 2 / (1 + rho) independent ones.
 
 It is an upper bound in spirit: questions with base rates of their own, which everybody knows, look the same as
 evidence that everybody has seen, and no table of forecasts and outcomes can tell the two apart (docs/theory/scores).
+Neither voids a proved worst case, while shared errors, which look like this too, do (docs/derivations/shared-evidence.md).
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ def _of_the_others(comparison: Comparison, diagnosis: Diagnosis) -> str:
             "expected to beat the mean."
         )
     return (
-        f"The picture is mixed: {INDEPENDENT_RULES} count some evidence twice, and there is no guarantee that they "
-        "beat the mean."
+        "The picture is mixed: evidence that all of them saw does not void the proved worst cases, but shared errors do, "
+        f"and there is no guarantee that {INDEPENDENT_RULES} beat the mean."
     )
 
 

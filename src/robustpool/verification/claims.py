@@ -18,6 +18,13 @@ NOUNS = {
     "ratio": "worst-case ratio of the expected loss to the omniscient one (0/0 = 1)",
 }
 
+PUBLIC = (
+    " given all that they saw, with private signals independent given the state and the public evidence, if any, "
+    "that all of them saw"
+)
+ALONE = ", with signals independent given the state"
+PRIOR = "prior after it"
+
 
 def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
     """The claims of a certificate whose content was checked; ``formula`` is that of the aggregator of independent agents."""
@@ -38,12 +45,18 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
 
 
 def _independent(family: Mapping[str, Any]) -> str:
+    """The structures: those of independent agents, and, by convexity, with public evidence (docs/derivations/shared-evidence.md)."""
     low, high = (exactly(end, "family.prior_range") for end in family["prior_range"])
-    agents = "one agent who reports her posterior"
+    agents, prior = "one agent who reports her posterior", "prior"
     if family["agents"] > 1:
-        agents = f"{family['agents']} agents who report their posteriors, with signals independent given the state"
-    priors = "any prior" if [*map(Fraction, (low, high))] == [0, 1] else f"a prior from {low} to {high}"
+        agents, prior = f"{family['agents']} agents who report their posteriors{PUBLIC}", PRIOR
+    priors = f"any {prior}" if [*map(Fraction, (low, high))] == [0, 1] else f"a {prior} from {low} to {high}"
     return f"two states, all structures of {agents}, and {priors}"
+
+
+def former(claim: str) -> str:
+    """The narrower sentence that earlier versions wrote, without public evidence: what it says is implied."""
+    return claim.replace(PUBLIC, ALONE).replace(PRIOR, "prior")
 
 
 def _finite(family: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from . import cover, log_odds
-from .claims import claims
+from .claims import claims, former
 from .finite import check_finite
 from .forecasts import read_aggregator
 from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, value_bound
@@ -113,7 +113,7 @@ def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None
     if data["hash"] != content_hash(data):
         raise Refused("the file was changed after it was written: its content does not match its hash.")
     proved = check_bounds(data, budget, watch)
-    if data["claims"] != proved:
+    if data["claims"] not in (proved, [*map(former, proved)]):
         raise Refused(f"claims must be what was proved: {' '.join(proved)}")
     return proved
 

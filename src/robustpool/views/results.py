@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
-from ..aggregators.worst_cases import worst_case_on_record
+from ..aggregators.worst_cases import OVER, worst_case_on_record
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..structures.binary_structure import BinaryStructure
 from ..verification.claims import NOUNS
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "x_1, ..., x_n are the reports, l_i = logit x_i, s = sum of the l_i, sigma the inverse of logit.",
-    "Parameters are set as in extremized-odds:d=1.5. Regrets are worst cases for two conditionally independent agents",
-    "with defaults. `robustpool certify RULE` proves them again, `robustpool worst-case RULE` repeats the search.",
+    "Parameters are set as in extremized-odds:d=1.5. Regrets are worst cases with defaults, for",
+    f"{OVER}.",
+    "`robustpool certify RULE` proves them again, `robustpool worst-case RULE` repeats the search.",
 )
 
 RUN = ("lower", "upper", "gap", "rounds", "seconds")
@@ -39,7 +40,7 @@ RUN = ("lower", "upper", "gap", "rounds", "seconds")
 def rules() -> View:
     """The rules by name, with what is on record of their worst cases."""
     known = {name: worst_case_on_record(name) for name in RULES}
-    data = {"rules": [_rule_data(name, rule, known[name]) for name, rule in RULES.items()]}
+    data = {"worst_cases_over": OVER, "rules": [_rule_data(name, rule, known[name]) for name, rule in RULES.items()]}
     lines = [line for name, rule in RULES.items() for line in _rule_lines(name, rule, known[name])]
     return data, [*lines, "", *LEGEND]
 
