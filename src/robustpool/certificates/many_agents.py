@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..typing import Floats
-    from ..verification.stretched import Stretched
+    from ..verification.many_agents import SymmetricRule
 
     Priors = tuple[float, float]
 
@@ -75,7 +75,9 @@ def default_tolerance(agents: int) -> float:
     return TOLERANCES.get(agents, 5e-3)
 
 
-def cover(rule: Stretched, prior_range: Priors, found: float, tolerance: float, reports: Floats) -> Iterator[Covered]:
+def cover(
+    rule: SymmetricRule, prior_range: Priors, found: float, tolerance: float, reports: Floats
+) -> Iterator[Covered]:
     """Prove ``found`` + tolerance for all priors of the range, in two stages, the first of them quick and rough.
 
     ``reports`` are those of the worst structure found, next to which knots are worth most.
@@ -127,7 +129,7 @@ def _placed(x: float, towards: Any) -> float:
 class Problem:
     """The rule, the knots, and the points so far."""
 
-    def __init__(self, rule: Stretched, reports: Floats) -> None:
+    def __init__(self, rule: SymmetricRule, reports: Floats) -> None:
         """Lay out the knots: even in log-odds, and at the reports of the worst structure."""
         n = rule.agents
         even = sigma(np.linspace(-FARTHEST, FARTHEST, KNOTS.get(n, 9)))
@@ -215,15 +217,18 @@ class Problem:
         return sparse.csr_matrix(entries, shape=(len(x), len(codes)))
 
 
-def density(rule: Stretched, x: Floats, prior: float) -> Floats:
+def density(rule: SymmetricRule, x: Floats, prior: float) -> Floats:
     """A = c (f - g)^2 at points (m, n), in floats; 0 where 0 meets 1."""
-    n = rule.agents
-    z = rule.points(x)[1]
-    with np.errstate(invalid="ignore"):
-        f = np.where((x == 0).any(axis=1), 0.0, np.where((x == 1).any(axis=1), 1.0, sigma(z.sum(axis=1))))
+    n, f = rule.agents, _forecasts(rule, x)
     p, q = x.prod(axis=1) / prior ** (n - 1), (1 - x).prod(axis=1) / (1 - prior) ** (n - 1)
     g = np.divide(p, p + q, out=np.zeros_like(p), where=p + q > 0)
     return np.asarray((p + q) * (f - g) ** 2)
+
+
+def _forecasts(rule: SymmetricRule, x: Floats) -> Floats:
+    """f at points (m, n), in floats; 1/2 where 0 meets 1."""
+    with np.errstate(invalid="ignore"):
+        return np.where((x == 0).any(axis=1) & (x == 1).any(axis=1), 0.5, rule.near(x))
 
 
 def _least(rows: Any, costs: Floats) -> tuple[Floats, float]:
@@ -276,7 +281,7 @@ def _centre(rows: Any, costs: Floats, goal: float, slopes: Floats) -> Floats:
 # ------------------------------------------------------------------------------------------------------------ the tail
 
 
-def find_tail(rule: Stretched, goal: float) -> dict[str, Any]:
+def find_tail(rule: SymmetricRule, goal: float) -> dict[str, Any]:
     """The longest tail that proves the goal. What its constants leave of the goal is added to the first: few boxes are enough."""
     n = rule.agents
     for prior in (prior for prior in TAILS if prior < goal):
@@ -294,7 +299,7 @@ def find_tail(rule: Stretched, goal: float) -> dict[str, Any]:
     raise Refused(f"no argument was found for priors below {TAILS[-1]:.3g}.")
 
 
-def _growth(rule: Stretched, prior: float) -> list[float]:
+def _growth(rule: SymmetricRule, prior: float) -> list[float]:
     """C_0, ..., C_n with the least bound at a prior, at sample points; rounded up."""
     from scipy.optimize import linprog
 
@@ -303,9 +308,7 @@ def _growth(rule: Stretched, prior: float) -> list[float]:
     half = sigma(-np.geomspace(0.1, 12, size))
     grid = np.unique(np.round(np.concatenate(([0.0, 0.5, 1.0], half, 1 - half)) * 2**40) / 2**40)
     x = grid[np.concatenate(list(multisets(len(grid), n)))]
-    z = rule.points(x)[1]
-    with np.errstate(invalid="ignore"):
-        f = np.where((x == 0).any(axis=1), 0.0, np.where((x == 1).any(axis=1), 1.0, sigma(z.sum(axis=1))))
+    f = _forecasts(rule, x)
     costs = [comb(n, k) * prior**k for k in range(n + 1)]
     solved = linprog(costs, A_ub=-elementary(x), b_ub=-((1 - x).prod(axis=1) * f**2), bounds=(0, None))
     constants = solved.x if solved.x is not None else np.eye(n + 1)[0]

@@ -42,7 +42,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from itertools import combinations_with_replacement, islice, pairwise, product
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -51,11 +51,10 @@ from .intervals import Floats, Interval, down, up
 from .reading import Budget, Refused, double, read, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from .stretched import Derivatives, Stretched
 
 ONE = Interval(1.0)
 MOST_AGENTS = 8  # a box has 2^(n+1) corners
@@ -69,6 +68,35 @@ SIZE = 1 + 2.0**-44  # more than the relative error of c at a corner
 TAIL = {"prior": double, "constants": [double]}
 INTERVAL = {"priors": [double], "knots": [double], "slopes": [[double]]}
 WITNESS = {"kind": word("symmetric-dual"), "tail?": TAIL, "intervals": [INTERVAL]}
+
+
+# ------------------------------------------------------------------------------------------------------------- the rule
+
+
+class Derivatives(NamedTuple):
+    """f on boxes (boxes,), and its first and second derivatives in each report (boxes, agents)."""
+
+    f: Interval
+    first: Interval
+    second: Interval
+
+
+class SymmetricRule(Protocol):
+    """An aggregator that does not depend on the order of the reports, grows with each, and is its own mirror image.
+
+    Its first derivatives are continuous, its second ones may jump.
+    """
+
+    agents: int
+
+    def near(self, x: Floats) -> Floats:
+        """f at points (m, agents), in floats: for those who look for a proof."""
+
+    def on(self, x: Floats) -> tuple[Floats, Derivatives]:
+        """Boxes (boxes, agents, 2) of reports that are multiples of 2^-50: f at their corners (boxes, 2, ..., 2), and all over.
+
+        f at a corner is off by less than 2^-38; it may be anything where 0 meets 1.
+        """
 
 
 # --------------------------------------------------------------------------------------------------------------- boxes
@@ -128,11 +156,13 @@ def _middle(values: Floats, axis: int, moved: int) -> Floats:
     return corners
 
 
-def outer(parts: Sequence[Floats]) -> Floats:
-    """All products of the ends of n reports: (boxes, 2) each -> (boxes, 2, ..., 2)."""
-    return reduce(
-        lambda done, part: done[..., None] * part[(slice(None), *[None] * (done.ndim - 1), slice(None))], parts
-    )
+def outer(combine: np.ufunc, parts: Iterable[Floats]) -> Floats:
+    """All products, or sums, of the ends of n reports: (boxes, 2) each -> (boxes, 2, ..., 2)."""
+
+    def longer(done: Floats, part: Floats) -> Floats:
+        return np.asarray(combine(done[..., None], part[(slice(None), *[None] * (done.ndim - 1), slice(None))]))
+
+    return reduce(longer, parts)
 
 
 def _corners(agents: int) -> Iterator[tuple[int, ...]]:
@@ -165,9 +195,10 @@ class Slopes:
             P, S = (np.empty((len(cells), *[2] * (self.agents + 1))) for _ in range(2))
             for corner in _corners(self.agents):
                 at = cells + np.array(corner)
+                here: Any = (slice(None), *corner)
                 alpha = [self.values[:, place(np.delete(at, i, axis=1))].T for i in range(self.agents)]
-                S[:, *corner] = sum(alpha)
-                P[:, *corner] = sum(a * self.knots[at[:, i], None] for i, a in enumerate(alpha))
+                S[here] = sum(alpha)
+                P[here] = sum(a * self.knots[at[:, i], None] for i, a in enumerate(alpha))
             x = np.stack((self.knots[cells], self.knots[cells + 1]), axis=-1)
             yield Boxes(
                 x, np.tile(np.array(self.priors), (len(cells), 1)), P, S, self.agents * np.abs(self.values).max()
@@ -181,11 +212,11 @@ class Slopes:
         return lambda rows: np.searchsorted(codes, np.sort(rows, axis=1) @ code)
 
 
-def needed(rule: Stretched, boxes: Boxes) -> Measured:
+def needed(rule: SymmetricRule, boxes: Boxes) -> Measured:
     """The V that (*) needs on boxes."""
     n, count = rule.agents, len(boxes)
-    logits, t = rule.points(boxes.x)
-    X, Y = outer(tuple(np.moveaxis(boxes.x, 1, 0))), outer(tuple(np.moveaxis(1 - boxes.x, 1, 0)))
+    f, over = rule.on(boxes.x)
+    X, Y = (outer(np.multiply, np.moveaxis(side, 1, 0)) for side in (boxes.x, 1 - boxes.x))
     every = (slice(None), *[None] * n)
     p, q = (
         side[..., None] / reduce(np.multiply, [prior] * (n - 1))[every]  # ** may be off by more than a bit
@@ -193,7 +224,7 @@ def needed(rule: Stretched, boxes: Boxes) -> Measured:
     )
     c = p + q
     g = np.divide(p, c, out=np.zeros_like(p), where=c > 0)
-    gap = np.abs(rule.corners(t)[..., None] - g) + FORECAST
+    gap = np.abs(f[..., None] - g) + FORECAST
     line = boxes.P - boxes.mu[every] * boxes.S
     slop = SLOP * (1 + boxes.size)
     corner = (np.where(c > 0, c * SIZE * gap * gap, 0.0) * SIZE - line + slop).reshape(count, -1)
@@ -203,7 +234,7 @@ def needed(rule: Stretched, boxes: Boxes) -> Measured:
         axis=1
     ) - 2 * slop  # of S from end to end, at least
     rise = down(rise * wide / 4) - slop * wide  # -(P - mu S)'' w^2/8 is at least that
-    density = Density.over(boxes, rule.over(boxes.x, logits, t))
+    density = Density.over(boxes, over)
     added = [_bending(density.bend_in_report(i), boxes.x[:, i]) for i in range(n)]
     bend = wide * wide * density.bend_in_prior() / 8
     bend = up(bend + np.abs(bend) * 2.0**-48 - rise)
@@ -213,16 +244,16 @@ def needed(rule: Stretched, boxes: Boxes) -> Measured:
     )
 
 
-def needed_in_tail(rule: Stretched, boxes: Boxes) -> Measured:
+def needed_in_tail(rule: SymmetricRule, boxes: Boxes) -> Measured:
     """By how much Y f^2 exceeds P on boxes: (**) holds where that is at most 0."""
     count = len(boxes)
-    logits, t = rule.points(boxes.x)
-    Y = outer(tuple(np.moveaxis(1 - boxes.x, 1, 0)))
-    f = rule.corners(t) + FORECAST
+    f, over = rule.on(boxes.x)
+    Y = outer(np.multiply, np.moveaxis(1 - boxes.x, 1, 0))
+    f = f + FORECAST
     slop = SLOP * (1 + boxes.size)
     corner = (np.where(Y > 0, Y * SIZE * f * f, 0.0) * SIZE - boxes.P[..., 0] + slop).reshape(count, -1)
-    density = Density.over(boxes, rule.over(boxes.x, logits, t))
-    added = [_bending(density.bend_of_loss(i, 0.0), boxes.x[:, i]) for i in range(rule.agents)]
+    density = Density.over(boxes, over)
+    added = [_bending(density.bend_of_no(i), boxes.x[:, i]) for i in range(rule.agents)]
     most = (density.no * density.f.squared()).hi
     return _measured(corner, [*added, np.zeros(count)], up(most - boxes.P.reshape(count, -1).min(axis=1) + slop))
 
@@ -285,23 +316,26 @@ class Density:
         whole = self.yes * self.wrong.squared() + self.no * self.f.squared()
         return np.fmin(up(self.c.hi * up(gap * gap)), whole.hi)
 
-    def bend_of_loss(self, i: int, share: float) -> Floats:
-        """At least minus the second derivative in x_i of share p (1-f)^2 + q f^2:
-
-        4 f_i (share p/x_i (1-f) + q/(1-x_i) f) - 2 (share p + q) f_i^2 + 2 f_ii (share p (1-f) - q f); p and q are linear in x_i.
-        """
-        first, second = self.rule.first[:, i], self.rule.second[:, i]
-        yes, by_yes = self.yes.scaled(share), self.by_yes[:, i].scaled(share)
-        linear = (first * (by_yes * self.wrong + self.by_no[:, i] * self.f)).scaled(4.0).hi
-        square = np.maximum(((yes + self.no) * first.squared()).lo, 0.0)
-        balance = self.c * (self.g - self.f) if share else Interval(0.0) - self.no * self.f  # p (1-f) - q f = c (g - f)
-        return up(up(linear - 2 * square) + (second * balance).scaled(2.0).hi)
-
     def bend_in_report(self, i: int) -> Floats:
-        """At least -A_ii: that of p (1-f)^2 + q f^2, less 2 (p/x_i)^2 (q/(1-x_i))^2/c^3."""
-        concave = (self.by_yes[:, i] * self.by_no[:, i]).squared() / (self.c.squared() * self.c)
-        least = np.where(self.c.lo > 0, np.maximum(concave.lo, 0.0), 0.0)
-        return up(self.bend_of_loss(i, 1.0) - 2 * np.where(np.isnan(least), 0.0, least))
+        """At least -A_ii, with A = p (1-f)^2 + q f^2 - pq/c, where p and q are linear in x_i:
+
+        4 f_i (p/x_i (1-f) + q/(1-x_i) f) - 2 c f_i^2 + 2 f_ii c (g - f) - 2 (p/x_i)^2 (q/(1-x_i))^2/c^3.
+        """
+        first, second, by_yes, by_no = (
+            side[:, i] for side in (self.rule.first, self.rule.second, self.by_yes, self.by_no)
+        )
+        linear = (first * (by_yes * self.wrong + by_no * self.f)).scaled(4.0).hi
+        square = np.maximum((self.c * first.squared()).lo, 0.0)
+        bend = up(up(linear - 2 * square) + (second * self.c * (self.g - self.f)).scaled(2.0).hi)
+        concave = (by_yes * by_no).squared() / (self.c.squared() * self.c)
+        return up(bend - 2 * np.where(concave.lo > 0, concave.lo, 0.0))
+
+    def bend_of_no(self, i: int) -> Floats:
+        """At least -(q f^2)_ii = 4 f_i q/(1-x_i) f - 2 q f_i^2 - 2 f_ii q f."""
+        first, second = self.rule.first[:, i], self.rule.second[:, i]
+        linear = (first * self.by_no[:, i] * self.f).scaled(4.0).hi
+        square = np.maximum((self.no * first.squared()).lo, 0.0)
+        return up(up(linear - 2 * square) - 2 * (second * self.no * self.f).lo)
 
     def bend_in_prior(self) -> Floats:
         """At least -A_mumu = n (n-1) c (f-g) (g (2-f-g)/mu^2 - (1-g)(f+g)/nu^2) - 2 (n-1)^2 c g^2 (1-g)^2/(mu nu)^2."""
@@ -326,7 +360,7 @@ def _stacked(columns: Sequence[Interval]) -> Interval:
 
 
 def check_upper(
-    rule: Stretched,
+    rule: SymmetricRule,
     prior_range: tuple[Fraction, Fraction],
     witness: Any,
     bound: float,
@@ -385,14 +419,15 @@ def _placed(x: float) -> bool:
 
 
 def tail_boxes(agents: int, constants: Sequence[float]) -> Iterator[Boxes]:
-    """Cells of all reports with P = sum_k C_k e_k(x) at their corners, and no priors."""
+    """Cells of all reports with P = sum_k C_k e_k(x) at their corners; the prior is 0, so that q = Y."""
     knots = np.array([0.0, 0.0625, 0.25, 0.5, 0.75, 0.9375, 1.0])
     for cells in multisets(len(knots) - 1, agents):
         x = np.stack((knots[cells], knots[cells + 1]), axis=-1)
         P = np.zeros((len(cells), *[2] * (agents + 1)))
         for corner in _corners(agents):
             at = np.take_along_axis(x, np.array(corner)[None, :, None], axis=2)[:, :, 0]
-            P[:, *corner] = (elementary(at) @ np.array(constants))[:, None]
+            here: Any = (slice(None), *corner)
+            P[here] = (elementary(at) @ np.array(constants))[:, None]
         yield Boxes(x, np.zeros((len(cells), 2)), P, np.zeros_like(P), 2**agents * max(constants))
 
 
@@ -416,7 +451,7 @@ def tail_bound(prior: float, constants: Sequence[float], agents: int) -> Fractio
     return mu + sum(terms, Fraction(0)) / (1 - mu) ** (agents - 1)
 
 
-def check_tail(rule: Stretched, tail: dict[str, Any], bound: float, budget: Budget) -> float:
+def check_tail(rule: SymmetricRule, tail: dict[str, Any], bound: float, budget: Budget) -> float:
     """Prove the bound for all priors up to that of the tail, and return it."""
     prior, constants = tail["prior"], tail["constants"]
     if not 0 < prior < 1 or len(constants) != rule.agents + 1 or not all(0 <= c <= 1e6 for c in constants):

@@ -17,7 +17,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -26,6 +26,7 @@ from .balls import ball, logit, precision
 from .balls import sigma as sigma_ball
 from .intervals import Floats, Interval, down, up
 from .logistic import exp_most, sigma, sigma_near
+from .many_agents import Derivatives, outer
 from .reading import Budget, Refused, exactly, rational, read, word
 
 ONE = Interval(1.0)
@@ -36,16 +37,8 @@ FARTHEST = 400.0  # log-odds up to which the derivatives next to 0 are looked at
 SLICES = 16  # of each unit of log-odds, there
 
 
-class Derivatives(NamedTuple):
-    """f on boxes (boxes,), and its first and second derivatives in each report (boxes, agents)."""
-
-    f: Interval
-    first: Interval
-    second: Interval
-
-
 class Stretched:
-    """The rule for n agents."""
+    """The rule for n agents; see `robustpool.verification.many_agents.SymmetricRule`."""
 
     def __init__(
         self, agents: int, a: Fraction, threshold: Fraction, c: Fraction, budget: Budget | None = None
@@ -88,20 +81,22 @@ class Stretched:
         table = np.array([self.point(value) for value in distinct.tolist()]).reshape(-1, 3)[place.reshape(x.shape)]
         return Interval(table[..., 0], table[..., 1]), table[..., 2]
 
-    def corners(self, t: Floats) -> Floats:
-        """f at the corners (boxes, 2, ..., 2) of boxes, from t at the ends of their sides (boxes, agents, 2).
-
-        With reports that are multiples of 2^-50 it is off by less than 2^-38: sum |t_i| <= 5,100, and each t_i and each sum is
-        wrong by 2^-51 of its size at most. Where 0 meets 1 it is not a number.
-        """
-        z = t[:, 0]
-        for i in range(1, self.agents):
-            z = z[..., None] + t[(slice(None), i, *[None] * i, slice(None))]
-        return sigma_near(z)
+    def near(self, x: Floats) -> Floats:
+        """f at points (m, agents), in floats."""
+        return sigma_near(self.points(x)[1].sum(axis=1))
 
     # ---------------------------------------------------------------------------------------------------------- on boxes
 
-    def over(self, x: Floats, logits: Interval, t: Floats) -> Derivatives:
+    def on(self, x: Floats) -> tuple[Floats, Derivatives]:
+        """See SymmetricRule.
+
+        Reports are multiples of 2^-50, so that sum |t_i| <= 5,100. Each t_i and each sum is wrong by 2^-51 of its size at
+        most, and f by a quarter of what z is. Where 0 meets 1, f is not a number at the corner.
+        """
+        logits, t = self.points(x)
+        return sigma_near(outer(np.add, np.moveaxis(t, 1, 0))), self._over(x, logits, t)
+
+    def _over(self, x: Floats, logits: Interval, t: Floats) -> Derivatives:
         """f and its derivatives on boxes of reports (boxes, agents, 2)."""
         size = 2.0**-48 * np.abs(t).sum(axis=1) + 2.0**-48
         z = Interval(t[..., 0].sum(axis=1) - size[:, 0], t[..., 1].sum(axis=1) + size[:, 1])
