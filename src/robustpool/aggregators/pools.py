@@ -235,7 +235,7 @@ def minimax(rows: Rows, b: float, unanimous: float) -> Floats:
 
 
 def _minimax(rows: Rows, n: int, b: float, unanimous: float) -> Floats:
-    if n == 1:
+    if n < 2:
         return mean(rows)
     if n == 2:
         s = log_odds(rows)
