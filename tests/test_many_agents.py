@@ -112,7 +112,9 @@ def test_reports_next_to_0_and_1_are_near_the_limit_without_warnings(name: str) 
     for n in EVERY_N:
         f = get_rule(name)([[x, *[0.5] * (n - 1)] for x in (5e-324, 1e-300, 1 - 2.0**-53)])
         assert 0 <= f[0] <= f[1] < 0.5 < f[2] <= 1, n
-        assert np.isfinite(get_rule(name)([[5e-324] * n, [1 - 2.0**-53] * n, [5e-324, *[1 - 2.0**-53] * (n - 1)]])).all()
+        assert np.isfinite(
+            get_rule(name)([[5e-324] * n, [1 - 2.0**-53] * n, [5e-324, *[1 - 2.0**-53] * (n - 1)]])
+        ).all()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -203,7 +205,9 @@ def test_unanimous_rules_lose_the_unanimity_bound_on_one_structure(name: str, n:
     at = unanimity(n)
     structure = rp.BinaryStructure(at.prior, [[0.0, at.report]] * n).to_information_structure()
     assert rp.regret(name, structure) >= at.bound - 1e-12
-    assert rp.regret(name, structure) == pytest.approx(lost(n, at.prior, at.report, float(get_rule(name)([[at.report] * n])[0])))
+    assert rp.regret(name, structure) == pytest.approx(
+        lost(n, at.prior, at.report, float(get_rule(name)([[at.report] * n])[0]))
+    )
 
 
 def climbed(n: int, starts: int, seed: int, steps: int) -> float:

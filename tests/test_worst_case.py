@@ -30,7 +30,7 @@ PUBLISHED = [
     ("mean", 4, 9 / 64, 6, "the same"),
     ("minimax", 3, 0.045122413, 9, "U_3 of docs/derivations/many-agents; found, not proved"),
     ("minimax", 4, 0.061032046, 9, "U_4; found, not proved"),
-    ("minimax:unanimous=0", 3, 0.044477003, 9, "the lower bound for three agents, docs/derivations/lower-bound; proved"),
+    ("minimax:unanimous=0", 3, 0.044477003, 9, "the lower bound, docs/derivations/lower-bound; proved"),
     ("minimax:unanimous=0", 4, 0.059023877, 9, "the lower bound for four agents; found, not proved"),
     pytest.param("minimax:unanimous=0", 5, 0.070453, 6, "found", marks=pytest.mark.slow),
     pytest.param("minimax:unanimous=0", 6, 0.079936, 6, "found", marks=pytest.mark.slow),

@@ -258,8 +258,8 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
     """logit f = (1/n) sum_i h(l_i) with h(l) = a l + c sgn(l) (|l| - threshold)_+^2 and the numbers of `stretch`.
 
     The mean log-odds, after those beyond the threshold are stretched. It rises with every report, f(1 - x) = 1 - f(x), and if all
-    say p > 1/2, then f >= p (docs/derivations/many-agents). The worst cases that a search *found* are 0.045122, 0.061032, 0.072534 and
-    0.081200 for n = 3, 4, 5, 6, which is the least that such a rule can have, and 0.1064, 0.1784 and 0.2034 for n = 10, 50 and 100.
+    say p > 1/2, then f >= p (docs/derivations/many-agents). The worst cases that a search *found* are 0.045122, 0.061032, 0.072533 and
+    0.081200 for n = 3, 4, 5, 6, which is the least that such a rule can have, and 0.1063, 0.1816 and 0.2062 for n = 10, 50 and 100.
     """
     a, threshold, c = stretch(n)
     logits = logit(rows.reports)
@@ -270,9 +270,9 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
 def not_unanimous(rows: Rows, n: int) -> Floats:
     """logit f = s (alpha + c tanh(s/k)^2) + beta sum_i sgn(l_i) e_i^2/(e_i + d), e_i = (|l_i| - threshold)_+, for n = 3 to 10.
 
-    Its worst case is smaller than that of `stretched_log_odds`, and it pulls unanimous reports near 1/2 towards 1/2. For n = 3 the
-    worst case is proved to lie within 1e-9 of the lower bound 0.044477. For n = 4 a search *found* the lower bound, 0.059024, and
-    for n = 5 to 10 it found 0.07045, 0.07994, 0.08804, 0.09494, 0.10085 and 0.10608.
+    Its worst case is smaller than that of `stretched_log_odds`, and for n <= 7 it pulls unanimous reports near 1/2 towards 1/2. For
+    n = 3 the worst case is proved to lie within 1e-9 of the lower bound 0.044477. For n = 4 a search *found* the lower bound, 0.059023,
+    and for n = 5 to 10 it found 0.07045, 0.07993, 0.08804, 0.09493, 0.10084 and 0.10608.
     """
     alpha, c, k, beta, threshold, d = NOT_UNANIMOUS[n]
     s = log_odds(rows)

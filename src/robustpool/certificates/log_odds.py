@@ -61,12 +61,10 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     if agents == 1 and stem in ("robust", "minimax", "mean", "median", "trimmed-mean"):
         return linear(Fraction(1))  # f = x
     if stem == "minimax":
-        if agents == 2:
-            return {"form": "tanh", "a": 0.5, "b": given["b"], "k": 4.0}
-        if agents == 3 and not given["unanimous"]:
-            alpha, c, k, *_ = pools.NOT_UNANIMOUS[3]  # what follows has the factor beta = 0
-            return {"form": "tanh", "a": alpha, "b": c, "k": k}
-        return None
+        forms = {2: (0.5, given["b"], 4.0)}
+        if not given["unanimous"]:
+            forms[3] = pools.NOT_UNANIMOUS[3][:3]  # what follows has the factor beta = 0
+        return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
     if stem == "robust":  # tanh(L/2) with L = s/n
         a, b = (_exact(Fraction(1, number)) for number in (agents, 5 * agents))
         return {"form": "tanh", "a": a, "b": b, "k": 2.0 * agents}
