@@ -372,7 +372,7 @@ def test_half_of_the_fourth_digit_can_be_seen(difference: float, verdict: Verdic
 
 def test_minimax_is_called_smallest_where_that_is_proved() -> None:
     claim, weaker = "minimax has the smallest worst case here", "minimax is designed for it"
-    few, many = simulated(900, 3), simulated(900, 7)
+    few, many = simulated(900, 2), simulated(900, 3)
     assert claim in said(compare(few, rules=["mean", "minimax"], fit=False))
     words = said(compare(many, rules=["mean", "minimax"], fit=False))
     assert weaker in words

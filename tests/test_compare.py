@@ -474,9 +474,9 @@ def test_automatic_recalibration_leaves_options_alone() -> None:
         assert {rule.recalibration for rule in comparison.recalibrated} == methods
 
 
-def test_questions_with_up_to_three_answers_are_counted() -> None:
+def test_questions_with_up_to_two_answers_are_counted() -> None:
     table = table_of([[0.5] * n for n in (1, 2, 3, 4, 5)], [1, 0, 1, 0, 1])
-    assert compare(table, rules=["mean"]).up_to_three == 0.6
+    assert compare(table, rules=["mean"]).up_to_two == 0.4
 
 
 def test_recalibrated_answers_are_not_clipped_again() -> None:

@@ -161,7 +161,7 @@ BOUNDS = [
     pytest.param("neyman-odds", 2, 0.0247954534, 1e-9, marks=pytest.mark.slow),
     pytest.param("extremized-odds", 2, 0.0494000510, 1e-9, marks=pytest.mark.slow),
     pytest.param("product", 2, 0.0381771980, 1e-9, marks=pytest.mark.slow),
-    ("minimax", 3, 0.0444770026, 1e-9),
+    ("minimax:unanimous=0", 3, 0.0444770026, 1e-9),
     ("geometric-odds", 3, 0.0515668461, 1e-9),
 ]
 
@@ -181,7 +181,7 @@ def test_bounds_of_the_rules(name: str, agents: int, wanted: float, tolerance: f
 def test_the_lower_bound_of_three_agents_is_what_is_proved() -> None:
     mu = np.linspace(0.25, 0.26, 100_001)
     g = (1 - mu) ** 2 / ((1 - mu) ** 2 + mu**2)
-    assert ("minimax", 3, 0.0444770026, 1e-9) in BOUNDS
+    assert ("minimax:unanimous=0", 3, 0.0444770026, 1e-9) in BOUNDS
     assert (mu / g * (g - 0.5) ** 2).max() == pytest.approx(0.0444770026, abs=1e-10)
 
 
@@ -727,14 +727,15 @@ def with_defaults(name: str) -> Rule:
     return get_rule("bordley:prior=0.3" if name == "bordley" else name)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", [*RULES, "minimax:unanimous=0"])
 @pytest.mark.parametrize("agents", [2, 3])
 def test_phi_is_the_rule(name: str, agents: int) -> None:
     rule = with_defaults(name)
     phi = phi_of(rule, agents)
     if phi is None:
-        of_log_odds = "robust minimax geometric-odds extremized-odds neyman-odds log-odds product bordley"
+        of_log_odds = "robust minimax:unanimous=0 geometric-odds extremized-odds neyman-odds log-odds product bordley"
         assert name not in of_log_odds.split()
+        assert (name, agents) != ("minimax", 2)
         return
     x = np.random.default_rng(0).random((200, agents))
     assert forecasts(phi)(x) == pytest.approx(rule(x), abs=1e-12)
@@ -742,7 +743,9 @@ def test_phi_is_the_rule(name: str, agents: int) -> None:
 
 def test_rules_of_another_kind_are_told_so() -> None:
     assert phi_of(get_rule("mean"), 2) is None
-    assert phi_of(get_rule("minimax"), 4) is None
+    for agents in range(3, 13):
+        assert phi_of(get_rule("minimax"), agents) is None
+    assert phi_of(get_rule("minimax:unanimous=0"), 4) is None
 
 
 @pytest.mark.parametrize("agents", [1, 2, 4, 7])

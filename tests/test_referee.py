@@ -35,7 +35,7 @@ CASES: dict[str, tuple[str, int, tuple[float, float], float]] = {  # rule, agent
     "theorem, some priors": ("minimax:b=0.5", 2, (0.1, 0.3), 1e-9),
     "slopes": ("log-odds:alpha=0.6", 2, WHOLE, 1e-9),
     "three agents": ("geometric-odds", 3, WHOLE, 1e-5),
-    "minimax for three": ("minimax", 3, WHOLE, 1e-5),
+    "minimax for three": ("minimax:unanimous=0", 3, WHOLE, 1e-5),
     "one agent": ("extremized-odds", 1, WHOLE, 1e-5),
     "neyman": ("neyman-odds", 2, WHOLE, 1e-5),
     "product": ("product", 2, WHOLE, 1e-5),

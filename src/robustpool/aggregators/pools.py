@@ -50,15 +50,6 @@ def logit_mean(rows: Rows) -> Floats:
     return np.log(rows.total(rows.reports)) - np.log(rows.total(1 - rows.reports))
 
 
-def logit_root_mean(rows: Rows, k: float) -> Floats:
-    """k logit(mean_i sigma(l_i / k)): from the logit of the mean report (k = 1) to the mean logit (k -> inf).
-
-    For k = 2 it is 4 atanh(mean_i tanh(l_i / 4)), in a form that survives |l_i| > 75, where tanh(l_i / 4) rounds to 1.
-    """
-    z = logit(rows.reports) / k
-    return k * (np.log(rows.total(sigma(z))) - np.log(rows.total(sigma(-z))))
-
-
 # ------------------------------------------------------------------------------------------- averages of probabilities
 
 
@@ -212,45 +203,82 @@ def arieli_tuned(rows: Rows) -> Floats:
 ALPHA_3, ALPHA_4 = 0.2938321819, 0.2012608381
 """The slope at s = 0 of any rule for three and for four agents that attains the lower bound (docs/derivations/lower-bound)."""
 
+NOT_UNANIMOUS = {
+    3: (ALPHA_3, 0.2, 3.0, 0.0, 0.0, 1.0),
+    4: (ALPHA_4, 0.04091, 1.58558, 0.30294, 1.35335, 0.54436),
+    5: (0.17836, 0.18482, 15.3385, 2.85589, 1.11403, 20.0),
+    6: (0.15726, 0.71923, 46.0, 2.22361, 1.09094, 20.0),
+    7: (0.14015, 0.59401, 46.0, 2.01286, 1.12697, 20.0),
+    8: (0.12995, 0.0, 1.0, 1.38882, 0.9985, 19.521),
+    9: (0.11927, 0.0, 1.0, 1.29111, 1.00184, 20.0),
+    10: (0.1103, 0.0, 1.0, 1.16371, 0.9856, 20.0),
+}
+"""(alpha, c, k, beta, threshold, d) of `not_unanimous`, found by search, for each number of answers that has them."""
 
-def minimax(rows: Rows, b: float) -> Floats:
+
+def minimax(rows: Rows, b: float, unanimous: float) -> Floats:
     """The rule of small worst-case regret for each n: conditionally independent agents, unknown prior, square loss.
 
     n = 1      f = x_1
     n = 2      logit f = s (1/2 + b tanh(s/4)^2)
-    n = 3      logit f = s (alpha_3 + 0.2 tanh(s/3)^2)
-    n = 4      logit f = s (alpha_4 + 0.04091 tanh(s/1.58558)^2) + 0.30294 sum_i sgn(l_i) e_i^2/(e_i + 0.54436),
-               with e_i = max(|l_i| - 1.35335, 0): strong evidence gets extra weight, agent by agent
-    n = 5      logit f = s - 1.04 (n-1) 2 logit(mean_i sigma(l_i / 2))
-    n >= 6     logit f = s - (n-1) 3 logit(mean_i sigma(l_i / 3))
+    n >= 3     logit f = (1/n) sum_i h(l_i): `stretched_log_odds`, or, for n <= 10 and unanimous = 0, `not_unanimous`
 
     For n = 2 and any b in [0.08, 0.9] the worst case is *proved* to be (5 sqrt 5 - 11)/8 = 0.022542..., the least that any
     rule can have (docs/derivations/two-agents-theorem). With the default b = 1/10 the rule is logit f = L (1 + (2p-1)^2/5)
     for the mean log-odds L and p = sigma(L): the geometric mean of odds, pushed out by at most a fifth. A larger b suits
     over-confident forecasters less; b = 0.35 has a smaller worst case under the log loss (found: 0.0506, not 0.0678).
-
-    For n = 3 the worst case is proved to lie within 1e-9 of the lower bound 0.044477. The other formulas were *found* by
-    search: their worst cases found are 0.05902, 0.0744, 0.087, 0.111 and 0.191 for n = 4, 5, 6, 10 and 50; for n = 4 that is
-    the lower bound. From n = 6 on unanimous reports are kept; the factor 1.04 would pull them to 1/2, and past it from n = 27 on.
     """
     forecasts = np.empty(len(rows))
     for n, these, part in rows.by_answers():
-        forecasts[these] = _minimax(part, n, b)
+        forecasts[these] = _minimax(part, n, b, unanimous)
     return forecasts
 
 
-def _minimax(rows: Rows, n: int, b: float) -> Floats:
-    if n == 1:
+def _minimax(rows: Rows, n: int, b: float, unanimous: float) -> Floats:
+    if n < 2:
         return mean(rows)
-    if n > 4:
-        c, k = (1.04, 2) if n == 5 else (1.0, 3)
-        return _given_prior(rows, c * logit_root_mean(rows, k))
-    s = log_odds(rows)
     if n == 2:
+        s = log_odds(rows)
         return sigma(s * (1 / 2 + b * np.tanh(s / 4) ** 2))
-    if n == 3:
-        return sigma(s * (ALPHA_3 + 0.2 * np.tanh(s / 3) ** 2))
+    return stretched_log_odds(rows, n) if unanimous or n not in NOT_UNANIMOUS else not_unanimous(rows, n)
+
+
+def stretch(n: int) -> tuple[float, float, float]:
+    """The numbers (a, threshold, c) of `stretched_log_odds` for n answers, n >= 2.
+
+    a = max(1, 1 + 0.31 ln(n/7)),    threshold = max(1, 1.7 - n/10),    c = 0.6 - 1.2/n^2
+
+    >>> [round(number, 4) for number in stretch(3)], [round(number, 4) for number in stretch(50)]
+    ([1.0, 1.4, 0.4667], [1.6095, 1.0, 0.5995])
+    """
+    return max(1.0, 1 + 0.31 * log(n / 7)), max(1.0, 1.7 - n / 10), 0.6 - 1.2 / n**2
+
+
+def stretched_log_odds(rows: Rows, n: int) -> Floats:
+    """logit f = (1/n) sum_i h(l_i) with h(l) = a l + c sgn(l) (|l| - threshold)_+^2 and the numbers of `stretch`.
+
+    The mean log-odds, after those beyond the threshold are stretched. It rises with every report, f(1 - x) = 1 - f(x), and if all
+    say p > 1/2, then f >= p (docs/derivations/many-agents). The worst cases that a search *found* are 0.045122, 0.061032, 0.072533 and
+    0.081200 for n = 3, 4, 5, 6, which is the least that such a rule can have, and 0.1063, 0.1816 and 0.2062 for n = 10, 50 and 100.
+    """
+    a, threshold, c = stretch(n)
     logits = logit(rows.reports)
-    e = np.maximum(np.abs(logits) - 1.35335, 0)
-    strong = rows.total(np.sign(logits) * (e / (1 + 0.54436 / e)))  # e^2 / (e + c), at 0 and at infinity as well
-    return sigma(s * (ALPHA_4 + 0.04091 * np.tanh(s / 1.58558) ** 2) + 0.30294 * strong)
+    beyond = np.maximum(np.abs(logits) - threshold, 0)
+    return sigma(rows.mean(a * logits + c * np.sign(logits) * beyond**2))
+
+
+def not_unanimous(rows: Rows, n: int) -> Floats:
+    """logit f = s (alpha + c tanh(s/k)^2) + beta sum_i sgn(l_i) e_i^2/(e_i + d), e_i = (|l_i| - threshold)_+, for n = 3 to 10.
+
+    Its worst case is smaller than that of `stretched_log_odds`, and for n <= 7 it pulls unanimous reports near 1/2 towards 1/2. For
+    n = 3 the worst case is proved to lie within 1e-9 of the lower bound 0.044477. For n = 4 a search *found* the lower bound, 0.059023,
+    and for n = 5 to 10 it found 0.07045, 0.07993, 0.08804, 0.09493, 0.10084 and 0.10608.
+    """
+    alpha, c, k, beta, threshold, d = NOT_UNANIMOUS[n]
+    s = log_odds(rows)
+    z = s * (alpha + c * np.tanh(s / k) ** 2)
+    if beta:  # 0 times infinity is not 0
+        logits = logit(rows.reports)
+        e = np.maximum(np.abs(logits) - threshold, 0)
+        z += beta * rows.total(np.sign(logits) * (e / (1 + d / e)))  # e^2 / (e + d), at 0 and at infinity as well
+    return sigma(z)

@@ -119,21 +119,26 @@ class Parameter:
 
     >>> print(Parameter(0, 0.5, "[)", default=0.1))
     [0, 0.5)
+    >>> print(Parameter(0, 1, "[]", default=1, whole=True))
+    {0, 1}
     """
 
     low: float
     high: float
     brackets: str = "()"
     default: float | None = None
+    whole: bool = False  # it takes only whole numbers; the interval is closed
 
     def __contains__(self, value: float) -> bool:
         """Whether a value lies in the interval; NaN never does."""
         left = self.low <= value if self.brackets[0] == "[" else self.low < value
         right = value <= self.high if self.brackets[1] == "]" else value < self.high
-        return left and right
+        return left and right and (not self.whole or value == round(value))
 
     def __str__(self) -> str:
-        """Write the interval."""
+        """Write the interval, or the whole numbers in it."""
+        if self.whole:
+            return f"{{{', '.join(map(str, range(round(self.low), round(self.high) + 1)))}}}"
         return f"{self.brackets[0]}{self.low:g}, {self.high:g}{self.brackets[1]}"
 
 
@@ -157,11 +162,15 @@ RULES: Mapping[str, Definition] = {
     ),
     "minimax": Definition(
         pools.minimax,
-        "n = 1: f = x; n = 2: logit f = s (1/2 + b tanh(s/4)^2); n = 3: logit f = s (0.29383 + 0.2 tanh(s/3)^2); "
-        "n = 4: logit f = s (0.20126 + 0.04091 tanh(s/1.58558)^2) + 0.30294 sum sgn(l) e^2/(e + 0.54436), e = max(|l| - 1.35335, 0); "
-        "n > 4: logit f = s - c (n-1) k logit mean sigma(l/k), (c, k) = (1.04, 2) for n = 5 and (1, 3) beyond",
-        "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2 and, up to 1e-9, that for n = 3; found by search for n > 3",
-        parameters={"b": Parameter(0.08, 0.9, "[)", default=0.1)},
+        "n = 1: f = x; n = 2: logit f = s (1/2 + b tanh(s/4)^2); n > 2: logit f = mean (a l + c sgn(l) e^2), e = max(|l| - t, 0), "
+        "a = max(1, 1 + 0.31 ln(n/7)), t = max(1, 1.7 - n/10), c = 0.6 - 1.2/n^2; "
+        "for unanimous = 0 and 3 <= n <= 10: logit f = s (alpha + gamma tanh(s/k)^2) + beta sum sgn(l) e^2/(e + d), six numbers for each n",
+        "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2; for n = 3 to 6 a search found the least worst case "
+        "that a unanimous rule can have",
+        parameters={
+            "b": Parameter(0.08, 0.9, "[)", default=0.1),
+            "unanimous": Parameter(0, 1, "[]", default=1, whole=True),
+        },
     ),
     "mean": Definition(
         pools.mean, "f = mean x", "[Guo2024, Table 1], simple averaging", averages=True, extremises=False

@@ -61,7 +61,9 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     if agents == 1 and stem in ("robust", "minimax", "mean", "median", "trimmed-mean"):
         return linear(Fraction(1))  # f = x
     if stem == "minimax":
-        forms = {2: (0.5, given["b"], 4.0), 3: (pools.ALPHA_3, 0.2, 3.0)}
+        forms = {2: (0.5, given["b"], 4.0)}
+        if not given["unanimous"]:
+            forms[3] = pools.NOT_UNANIMOUS[3][:3]  # what follows has the factor beta = 0
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
     if stem == "robust":  # tanh(L/2) with L = s/n
         a, b = (_exact(Fraction(1, number)) for number in (agents, 5 * agents))

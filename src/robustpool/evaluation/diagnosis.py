@@ -37,7 +37,7 @@ INDEPENDENT = 0.2
 independent overstates it by a fifth at most."""
 
 NEARLY_ALL = 0.95
-"""If at least this share of the questions has three answers or fewer, the advice treats all of them so."""
+"""If at least this share of the questions has two answers or fewer, the advice treats all of them so."""
 
 ROUNDING = 1e-6
 

@@ -101,7 +101,7 @@ def _of_the_others(comparison: Comparison, diagnosis: Diagnosis) -> str:
     if diagnosis.confidence is Confidence.CANNOT_TELL or diagnosis.sharing is Sharing.CANNOT_TELL:
         return "Until this is clear, the theory does not favour any rule."
     if diagnosis.sharing is Sharing.INDEPENDENT:
-        few = comparison.up_to_three >= NEARLY_ALL
+        few = comparison.up_to_two >= NEARLY_ALL
         best = "minimax has the smallest worst case here" if few else "minimax is designed for it"
         return (
             f"This is the case of the theory, calibrated forecasters with independent evidence: {best}, and it is "
