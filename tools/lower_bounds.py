@@ -18,17 +18,15 @@ from __future__ import annotations
 import json
 import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 from scipy.special import gammaln
 
-# from robustpool.certificates.mixtures import unanimous_bound, value_bound
+from robustpool.certificates.mixtures import LOWER_BOUNDS, value_bound
 
-FILE = Path(__file__).parent.parent / "src" / "robustpool" / "certificates" / "lower_bounds.json"
-AGENTS = (*range(6, 21), 30, 40, 50, 100)
+AGENTS = (*range(6, 13), 15, 20)
 PARTS = 10_000  # of the weights
 DENOMINATOR = 1000  # of a and of the priors
 Floats = Any
@@ -60,7 +58,9 @@ def structures(n: int, a: float, prior: Floats, types: Floats) -> Structures:
     share = np.clip((mu - low) / (high - low), 0, 1)  # chance of the high report
     with np.errstate(divide="ignore", invalid="ignore"):
         # the chances, given the state, that an agent of each type reports a, and that she reports 1 - a
-        says_a = [np.where(low == a, (1 - share) * x, np.where(high == a, share * x, 0.0)) for x in (b / (1 - mu), a / mu)]
+        says_a = [
+            np.where(low == a, (1 - share) * x, np.where(high == a, share * x, 0.0)) for x in (b / (1 - mu), a / mu)
+        ]
         says_b = [np.where(high == b, share * x, 0.0) for x in (a / (1 - mu), b / mu)]
         mass = np.zeros((2, len(prior), n + 1))
         for state in (0, 1):
@@ -114,10 +114,10 @@ def every(n: int, a: Fraction) -> Structures:
     return Structures(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def equilibrium(n: int, a: float, rows: Structures, unanimous: bool) -> tuple[Floats, Floats]:
+def equilibrium(n: int, rows: Structures) -> tuple[Floats, Floats]:
     """The f whose largest cost over some structures is least, and the weights of the structures under which it is best."""
     f, most = cp.Variable(n // 2 + 1), cp.Variable()
-    limits = [f[-1] == 0.5] * (n % 2 == 0) + [f[0] <= a] * unanimous
+    limits = [f[-1] == 0.5] * (n % 2 == 0)
     worst = []
     for chance, ones, squares in zip(rows.chance, rows.ones, rows.squares, strict=True):
         j = np.flatnonzero(chance > 1e-14)
@@ -138,13 +138,13 @@ class Game(NamedTuple):
     weights: Floats
 
 
-def solve(n: int, a: Fraction, unanimous: bool, tolerance: float = 1e-7) -> Game:
+def solve(n: int, a: Fraction, tolerance: float = 1e-7) -> Game:
     """Add the worst structures to a list until no structure is worse."""
     grid = every(n, a)
     chosen = [int(np.argmax(grid.squares))]
     while True:
         rows = grid.take(chosen)
-        f, weights = equilibrium(n, float(a), rows, unanimous)
+        f, weights = equilibrium(n, rows)
         value, costs = float(rows.costs(f).max()), grid.costs(f)
         worse = [k for k in peaks(costs, grid.types)[:8] if costs[k] > value + tolerance and k not in chosen]
         if not worse or len(chosen) > 200:
@@ -162,25 +162,27 @@ def peaks(costs: Floats, types: Floats) -> list[int]:
     return chosen
 
 
-def best_game(n: int, unanimous: bool) -> Game:
+def best_game(n: int) -> Game:
     """The best a among multiples of 1/50, then around it of 1/200 and of 1/1000."""
-    best = max((solve(n, Fraction(k, 50), unanimous, 1e-4) for k in range(10, 23)), key=lambda game: game.value)
+    best = max((solve(n, Fraction(k, 50), 1e-4) for k in range(10, 23)), key=lambda game: game.value)
     for step, tolerance in ((Fraction(1, 200), 1e-5), (Fraction(1, 1000), 1e-6)):
         near = [best.a + k * step for k in range(-3, 4)]
-        best = max((solve(n, a, unanimous, tolerance) for a in near), key=lambda game: game.value)
-    return solve(n, best.a, unanimous)
+        best = max((solve(n, a, tolerance) for a in near), key=lambda game: game.value)
+    return solve(n, best.a)
 
 
-def written(n: int, game: Game, unanimous: bool) -> list[dict[str, Any]]:
+def written(n: int, game: Game) -> list[dict[str, Any]]:
     """The mixture with its mirror image as a certificate holds it; small weights are left out, and the others found again."""
     rows = game.rows.take(np.flatnonzero(game.weights > 1e-3))
-    _, weights = equilibrium(n, float(game.a), rows, unanimous)
+    _, weights = equilibrium(n, rows)
     a, b, zero, one = game.a, 1 - game.a, Fraction(0), Fraction(1)
     pairs = ((zero, a), (zero, b), (a, b), (a, one))
     parts: dict[Any, Fraction] = {}
     for weight, prior, counts in zip(np.round(weights * PARTS), rows.prior, rows.types.tolist(), strict=True):
         mu = Fraction(round(float(prior) * DENOMINATOR), DENOMINATOR)
-        agents = [((mu, mu) if mu == a == low else (low, high), k) for (low, high), k in zip(pairs, counts, strict=True) if k]
+        agents = [
+            ((mu, mu) if mu == a == low else (low, high), k) for (low, high), k in zip(pairs, counts, strict=True) if k
+        ]
         mirror = [((1 - high, 1 - low), k) for (low, high), k in agents]
         for key in ((mu, tuple(sorted(agents))), (1 - mu, tuple(sorted(mirror)))):
             parts[key] = parts.get(key, zero) + Fraction(int(weight))
@@ -200,15 +202,14 @@ def written(n: int, game: Game, unanimous: bool) -> list[dict[str, Any]]:
 def main() -> None:
     """Write the file."""
     chosen = [int(n) for n in sys.argv[1:]] or AGENTS
-    table = json.loads(FILE.read_text()) if FILE.exists() else {}
+    table = json.loads(LOWER_BOUNDS.read_text()) if LOWER_BOUNDS.exists() else {}
     for n in chosen:
-        table[str(n)] = {}
-        for name, unanimous in (("value", False), ("unanimous", True)):
-            game = best_game(n, unanimous)
-            table[str(n)][name] = written(n, game, unanimous)
-            sys.stderr.write(f"{n} agents, {name}: {game.value:.9f} in floats, a = {game.a}\n")
+        game = best_game(n)
+        table[str(n)] = written(n, game)
+        bound = float(value_bound(table[str(n)], n))
+        sys.stderr.write(f"{n} agents: {game.value:.9f} in floats, {bound:.9f} in fractions, a = {game.a}\n")
         ordered = dict(sorted(table.items(), key=lambda item: int(item[0])))
-        FILE.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        LOWER_BOUNDS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -247,17 +247,16 @@ def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIn
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
     """The best bounds for all aggregators that are at hand, and for unanimous ones where these are larger."""
     agents, prior_range = family.agents, family.prior_range
-    mixtures = [mirrored_pair(agents, prior_range), mixture_on_record(agents, "value", prior_range)]
+    mixtures = [mirrored_pair(agents, prior_range), mixture_on_record(agents, prior_range)]
     own = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
     if isinstance(own, IndependentMixture):
         parts, resolution = (own.weight, own.prior, own.reports, own.exchanged), chosen.family.reports
         mixtures.append(rational_mixture(*parts, resolution=resolution, prior_range=prior_range))
-    alike = [unanimity_structure(agents, prior_range), mixture_on_record(agents, "unanimous", prior_range)]
-    claims = {}
-    for name, candidates, claim in (("value", mixtures, value_claim), ("unanimous", alike, unanimous_claim)):
-        found = [claim(mixture, agents, prior_range) for mixture in candidates if mixture is not None]
-        if found:
-            claims[name] = max(found, key=lambda claim: float(claim["bound"]))
-    if "unanimous" in claims and claims["unanimous"]["bound"] <= claims.get("value", {"bound": 0.0})["bound"]:
-        del claims["unanimous"]  # the bound for all aggregators says more
+    found = [value_claim(mixture, agents, prior_range) for mixture in mixtures if mixture is not None]
+    claims = {"value": max(found, key=lambda claim: float(claim["bound"]))} if found else {}
+    alike = unanimity_structure(agents, prior_range)
+    if alike is not None:
+        claim = unanimous_claim(alike, agents, prior_range)
+        if claim["bound"] > claims.get("value", {"bound": 0.0})["bound"]:  # else that for all aggregators says more
+            claims["unanimous"] = claim
     return claims

@@ -209,12 +209,12 @@ class Side:
         low, high = np.minimum(t, 0.0), np.maximum(t, 0.0)
         return np.where(t <= 0, np.expm1(low - m) * sigma(-low), -np.exp(-m) * np.expm1(m - high) * sigma(high))
 
-    def _largest(self, function: Callable[[Floats], Floats], grid: Floats) -> tuple[float, float]:
+    def _largest(self, function: Callable[[Floats], Floats], grid: Floats, times: int = 3) -> tuple[float, float]:
         """The maximum over t and its place: on the grid, then on ever finer ones around its two highest peaks."""
         values, best = function(grid), (-inf, 0.0)
         for i in _highest_peaks(values, 2):
             ends = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
-            for _ in range(3):
+            for _ in range(times):
                 fine = np.linspace(*ends, 81)
                 values = function(fine)
                 j = int(np.argmax(values))
@@ -283,8 +283,8 @@ class Side:
 
         left, right = (np.sort(np.append(half, m)) for half in self._halves(m))
 
-        def largest(kappa: float, grid: Floats) -> tuple[float, float]:
-            return self._largest(lambda t: self.gap(m, t) - kappa * self.lever(m, t), grid)
+        def largest(kappa: float, grid: Floats, times: int = 3) -> tuple[float, float]:
+            return self._largest(lambda t: self.gap(m, t) - kappa * self.lever(m, t), grid, times)
 
         def difference(kappa: float) -> float:
             return largest(kappa, right)[0] - largest(kappa, left)[0]
@@ -299,7 +299,7 @@ class Side:
         if not difference(ends[0]) >= 0 >= difference(ends[1]):
             ends = -1.0, 1.0
         kappa = brentq(difference, *ends, xtol=1e-14)
-        return largest(kappa, left), largest(kappa, right)
+        return largest(kappa, left, 5), largest(kappa, right, 5)
 
     def structure(self, m: float) -> Informed:
         """The worst structure at a prior: the informed agent's reports are the posteriors at the contacts.

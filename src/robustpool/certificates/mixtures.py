@@ -172,15 +172,15 @@ def unanimity_structure(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) 
     return [_alike(Fraction(1), 1 - prior, (1 - said, Fraction(1)), agents)]
 
 
-def mixture_on_record(agents: int, name: str, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
-    """The mixture of tools/lower_bounds.py for the value or for unanimous aggregators, if its priors lie in the range."""
-    mixture: Mixture | None = _record(LOWER_BOUNDS).get(str(agents), {}).get(name)
+def mixture_on_record(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
+    """The mixture of tools/lower_bounds.py for so many agents, if there is one and its priors lie in the range."""
+    mixture = _record(LOWER_BOUNDS).get(str(agents))
     low, high = (Fraction(float(end)) for end in prior_range)
     return mixture if mixture and all(low <= Fraction(entry["prior"]) <= high for entry in mixture) else None
 
 
 @cache
-def _record(file: Path) -> dict[str, dict[str, Mixture]]:
+def _record(file: Path) -> dict[str, Mixture]:
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 

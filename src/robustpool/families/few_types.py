@@ -68,7 +68,9 @@ def regrets_of_types(rule: Callable[[Floats], Floats], types: Types, points: Flo
     k, rest = types.high[None], (types.counts - types.high)[None]
     masses = []
     for own, prior, x, y in ((1 - mu, 1 - mu, 1 - low, 1 - high), (mu, mu, low, high)):
-        chances = xlogy(rest, ((1 - share) * x / prior[:, None])[:, None]) + xlogy(k, (share * y / prior[:, None])[:, None])
+        chances = xlogy(rest, ((1 - share) * x / prior[:, None])[:, None]) + xlogy(
+            k, (share * y / prior[:, None])[:, None]
+        )
         masses.append(own[:, None] * np.exp(chances.sum(axis=2) + types.ways))
     mass = np.stack(masses, axis=2)
     chance = mass.sum(axis=2)
@@ -83,9 +85,6 @@ def regrets_of_types(rule: Callable[[Floats], Floats], types: Types, points: Flo
     g = np.divide(mass[..., 1], chance, out=np.full(chance.shape, 0.5), where=comes)
     pair = [np.stack((1 - z, z), axis=-1).reshape(-1, 2) for z in (f, g)]
     return np.asarray((chance * divergence(*pair).reshape(chance.shape)).sum(axis=1))
-
-
-
 
 
 def worst_of_few_types(
