@@ -119,10 +119,10 @@ def least_independent(mixture: list[Data], *, unanimous: bool) -> Fraction:
             mass[0] += Fraction(entry["weight"]) * no
             mass[1] += Fraction(entry["weight"]) * yes
     posterior = {reports: yes / (no + yes) for reports, (no, yes) in masses.items()}
-    for reports in posterior:
+    for reports, own in posterior.items():
         if unanimous and len(set(reports)) == 1 and reports[0] != Fraction(1, 2):
             nearest = max if reports[0] > Fraction(1, 2) else min
-            posterior[reports] = nearest(posterior[reports], reports[0])
+            posterior[reports] = nearest(own, reports[0])
     return sum((Fraction(e["weight"]) * exact_regret(e, posterior.__getitem__) for e in mixture), Fraction(0))
 
 
@@ -224,10 +224,8 @@ def rule(aggregator: Data) -> Rule:
             return np.asarray((1 - a) * low + a * ((1 - b) * values[i + 1, j] + b * values[i + 1, j + 1]))
 
         return table
-    if kind == "mean":
-        return lambda x: x.mean(axis=1)
-    if kind == "geometric-mean":
-        return lambda x: np.sqrt(x.prod(axis=1))
+    if kind in ("mean", "geometric-mean"):
+        return lambda x: x.mean(axis=1) if kind == "mean" else np.sqrt(x.prod(axis=1))
     if kind == "beta-pool":
         a = float(Fraction(aggregator["a"]))
         return lambda x: np.asarray(betainc(a, a, x.mean(axis=1)))

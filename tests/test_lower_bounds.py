@@ -9,8 +9,7 @@ import time
 from collections import defaultdict
 from fractions import Fraction
 from itertools import permutations, product
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -38,6 +37,9 @@ from robustpool.verification.mean_and_median import mean, median
 from robustpool.verification.mixtures import expected_regret
 from robustpool.verification.reading import Budget, Refused
 from robustpool.views import results
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Mixture = list[dict[str, Any]]
 HALF = Fraction(1, 2)

@@ -208,8 +208,8 @@ def main() -> None:
         table[str(n)] = written(n, game)
         bound = float(value_bound(table[str(n)], n))
         sys.stderr.write(f"{n} agents: {game.value:.9f} in floats, {bound:.9f} in fractions, a = {game.a}\n")
-        ordered = dict(sorted(table.items(), key=lambda item: int(item[0])))
-        LOWER_BOUNDS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        rows = [f'"{k}": [\n' + ",\n".join(map(json.dumps, table[k])) + "\n]" for k in sorted(table, key=int)]
+        LOWER_BOUNDS.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -69,10 +69,8 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
     phi = phi_of(chosen, agents)
     if phi is not None:
         return {"kind": "log-odds", "phi": phi}
-    if agents == 2 and stem in MEANS:
-        return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
-    if stem in AVERAGES:
-        return {"kind": stem}
+    if stem in (MEANS if agents == 2 else AVERAGES):
+        return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]} if agents == 2 else {"kind": stem}
     if agents == 2 and stem in PRIOR_ESTIMATES:
         return {"kind": "prior-estimate", "pieces": PRIOR_ESTIMATES[stem]}
     if agents == 2 and stem in MEAN_SCHEMAS:

@@ -104,8 +104,8 @@ def worst_of_few_types(
         found.append((float(values[best[0]]), types, points[best]))
     found.sort(key=lambda part: -part[0])
     results = []
-    for _, types, points in found[:KEPT]:
-        values, points = _climb(rule, types, points, divergence, logits, rng, STEPS)
+    for _, types, starts in found[:KEPT]:
+        values, points = _climb(rule, types, starts, divergence, logits, rng, STEPS)
         k = int(np.argmax(values))
         place = np.repeat(np.arange(len(types.counts)), types.counts)
         own = points[k, 1:].reshape(-1, 2)[place].ravel()

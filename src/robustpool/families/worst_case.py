@@ -106,7 +106,7 @@ def worst_case(
         )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     if isinstance(aggregator, Rule) and family.agents >= MANY:
-        return search.among_few_types(family.agents, generator)
+        return search.among_few_types(aggregator, family.agents, generator)
     starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
     return search.best_of(search.climb(search.clipped(starts), generator))
 
@@ -180,12 +180,12 @@ class Search:
         worst = self.zoom_in(points)
         return WorstCase(worst.value, worst.structure())
 
-    def among_few_types(self, agents: int, rng: np.random.Generator) -> WorstCase:
+    def among_few_types(self, rule: Rule, agents: int, rng: np.random.Generator) -> WorstCase:
         """The worst structure of a named rule, which is symmetric, with agents of few types."""
         from .few_types import worst_of_few_types
 
         low, high = map(_logit, _inside(self.prior_range))
-        regret, point = worst_of_few_types(self.aggregator, agents, self.loss.divergence, (low, high), rng)
+        regret, point = worst_of_few_types(rule, agents, self.loss.divergence, (low, high), rng)
         prior, reports = decode(point[None])
         return WorstCase(regret, BinaryStructure(float(prior[0]), reports[0]))
 

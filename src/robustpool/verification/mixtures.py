@@ -171,10 +171,10 @@ def masses(structure: Structure, budget: Budget) -> list[tuple[Profile, Vector]]
                 ways = ((low,) * (m - k) + (high,) * k, comb(m, k) * l0 ** (m - k) * h0**k)
                 given.append((*ways, comb(m, k) * l1 ** (m - k) * h1**k))
         longer = []
-        for (profile, (m0, m1)), (x, p0, p1) in product(points, given):
+        for (profile, (m0, m1)), (said, p0, p1) in product(points, given):
             spend_on(m0, p0, budget)
             spend_on(m1, p1, budget)
-            longer.append(((*profile, *x), (m0 * p0, m1 * p1)))
+            longer.append(((*profile, *said), (m0 * p0, m1 * p1)))
         points = [(profile, mass) for profile, mass in longer if any(mass)]
     if structure.agents is None:
         return points

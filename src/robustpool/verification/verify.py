@@ -104,8 +104,8 @@ def verify(
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a hostile file does, the answer is a sentence
         return Verification(False, f"a claim could not be read ({type(error).__name__}: {quoted(str(error))}).")
-    bounds = (float(data[name]["bound"]) if name in data else None for name in BOUNDS)
-    return Verification(True, PROVED, *bounds, tuple(proved), data.get("label"))
+    upper, lower, value, unanimous = (float(data[name]["bound"]) if name in data else None for name in BOUNDS)
+    return Verification(True, PROVED, upper, lower, value, unanimous, tuple(proved), data.get("label"))
 
 
 def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None] = lambda _: None) -> list[str]:
