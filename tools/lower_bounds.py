@@ -26,7 +26,7 @@ from scipy.special import gammaln
 
 from robustpool.certificates.mixtures import LOWER_BOUNDS, value_bound
 
-AGENTS = (*range(6, 13), 15, 20)
+AGENTS = (*range(6, 13), 20)
 PARTS = 10_000  # of the weights
 DENOMINATOR = 1000  # of a and of the priors
 Floats = Any

@@ -187,15 +187,14 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
 def _by_balls(phi: dict[str, Any], family: ConditionallyIndependent, tolerance: float, finish: Finish) -> Steps:
     try:
         for done, proof in enumerate(certify_phi(phi, family.agents, family.prior_range, tolerance), 1):
-            lower = min(proof.found, proof.upper)  # the regret found is rounded, the bound is not
-            yield Progress(proof.upper, lower, done, 1)
+            yield Progress(proof.upper, proof.found, done, 1)
     except Refused as refused:
         raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
     reached = proof.upper <= proof.found + tolerance * (1 + 1e-6) + 1e-16
     mu, low, high = proof.worst  # all agents but one know nothing
     structure = BinaryStructure(mu, [[low, high], *[[mu, mu]] * (family.agents - 1)])
     certificate = partial(finish, proof.upper, lambda: proof.witness, WorstCase(proof.found, structure))
-    yield Progress(proof.upper, lower, done, int(not reached), certificate)
+    yield Progress(proof.upper, proof.found, done, int(not reached), certificate)
 
 
 def _by_slopes(

@@ -265,8 +265,9 @@ def _best_unanimous(agents: int, first: float, last: float) -> tuple[float, floa
     """The maximiser of (mu/g) (g - b)^2 over first <= mu <= last and mu <= b < 1/2, on ever finer grids."""
 
     def bound(mu: Any, b: Any) -> Any:
-        odds = (b / (1 - b)) ** agents * ((1 - mu) / mu) ** (agents - 1)
-        return mu * (1 + odds) / odds * (odds / (1 + odds) - b) ** 2
+        logit = agents * np.log(b / (1 - b)) - (agents - 1) * np.log(mu / (1 - mu))
+        g = 1 / (1 + np.exp(-np.clip(logit, -300, 300)))
+        return mu / g * (g - b) ** 2
 
     mu, b, width = (first + last) / 2, 0.25, 0.25
     while width > 1e-9:
