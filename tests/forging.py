@@ -20,9 +20,8 @@ import numpy as np
 import oracle
 import robustpool as rp
 from programs import run_python
+from robustpool.certificates.certifiable import rule_of
 from robustpool.verification.claims import claims
-from robustpool.verification.forecasts import read_aggregator
-from robustpool.verification.log_odds import read_phi
 from robustpool.verification.reading import Refused
 from robustpool.verification.verify import content_hash
 
@@ -80,6 +79,7 @@ INDEPENDENT: dict[str, Callable[[], rp.Certificate]] = {
     "geometric mean": lambda: small("geometric-mean", (0.4, 0.42)),
     "karmarkar": lambda: small("karmarkar", (0.4, 0.42)),
     "beta-pool": lambda: small("beta-pool", (0.4, 0.42)),
+    "no upper bound": lambda: small("mean", (0.0, 1.0), 3),
 }
 BULLETINS = [
     [[["81/280", "9/56"], ["9/56", "5/56"]], [["1/120", "1/24"], ["1/24", "5/24"]]],
@@ -163,12 +163,7 @@ def sign(data: Data) -> Data:
     """State the claims that the content makes, true or not, and hash it."""
     with suppress(*STUMBLES):  # what makes it stumble is refused before its claims are looked at
         aggregator = data["aggregator"]
-        if data["family"]["kind"] == "finite":
-            formula = None
-        elif aggregator["kind"] == "log-odds":
-            formula = read_phi(aggregator["phi"], "phi").formula
-        else:
-            formula = read_aggregator(aggregator).formula
+        formula = None if data["family"]["kind"] == "finite" else rule_of(aggregator).formula
         data["claims"] = claims(data, formula)
     data["hash"] = content_hash(data)
     return data
@@ -183,8 +178,8 @@ def verdict(data: Data) -> rp.Verification:
     assert result.sentence.isprintable()
     assert "could not be read" not in result.sentence, result.sentence
     if result.verified:
-        bounds = tuple(data.get(name, {}).get("bound") for name in ("upper", "lower", "value"))
-        assert (result.upper, result.lower, result.value) == bounds
+        bounds = tuple(data.get(name, {}).get("bound") for name in ("upper", "lower", "value", "unanimous"))
+        assert (result.upper, result.lower, result.value, result.unanimous) == bounds
         assert oracle.falsehood(data) is None, oracle.falsehood(data)
         assert oracle.uncovered(data) is None, oracle.uncovered(data)
         check_sentences(data, result.claims)
@@ -197,8 +192,9 @@ NOUNS = {"additive": "worst-case regret", "absolute": "worst-case expected loss"
 
 def check_sentences(data: Data, sentences: tuple[str, ...]) -> None:
     """The claims in words name the paradigm, the bounds and the family, and no label."""
-    named = [name for name in ("upper", "lower", "value") if name in data]
-    assert len(sentences) == ("value" in named) + any(name in named for name in ("upper", "lower"))
+    named = [name for name in ("upper", "lower", "value", "unanimous") if name in data]
+    several = ("value" in named) + ("unanimous" in named)
+    assert len(sentences) == several + any(name in named for name in ("upper", "lower"))
     for name in named:
         assert sum(repr(float(data[name]["bound"])) in sentence for sentence in sentences) >= 1
     for sentence in sentences:
@@ -249,11 +245,14 @@ def claim_again(data: Data, rng: random.Random) -> str:
     how = rng.choice(["room", "sharp", "sharp", "false upper", "false lower", "false value"])
     if how in ("room", "sharp"):
         room = oracle.slack(data)
-        data["upper"]["bound"] = rounded(oracle.worst_case(data) + rng.choice([0, 0.02, 0.1]) + room, math.inf)
+        if "upper" in data:
+            data["upper"]["bound"] = rounded(oracle.worst_case(data) + rng.choice([0, 0.02, 0.1]) + room, math.inf)
         data["lower"]["bound"] = rounded(oracle.expected(data, data["lower"]["mixture"]) - room, -math.inf)
         if "value" in data:
             data["value"]["bound"] = rounded(oracle.least(data, data["value"]["mixture"]), -math.inf)
-        if how == "sharp":
+        if "unanimous" in data:
+            data["unanimous"]["bound"] = rounded(oracle.least_unanimous(data, data["unanimous"]["mixture"]), -math.inf)
+        if how == "sharp" and "upper" in data:
             sharpen(data)
     elif how == "false upper":
         exact = rounded(oracle.worst_case(data), -math.inf)
@@ -294,19 +293,19 @@ def any_item(values: list[Any], rng: random.Random) -> int:
 
 
 def move_bound(data: Data, rng: random.Random) -> None:
-    claim = data[rng.choice(["upper", "lower", "value"])]
+    claim = data[rng.choice(["upper", "lower", "value", "unanimous"])]
     claim["bound"] = float(moved(claim["bound"], rng))
 
 
 def bounds_beyond_by_an_ulp(data: Data, rng: random.Random) -> None:
-    for name, towards in (("upper", -1), ("lower", 2), ("value", 2)):
+    for name, towards in (("upper", -1), ("lower", 2), ("value", 2), ("unanimous", 2)):
         if name in data and rng.random() < 0.7:
             for _ in range(rng.choice([1, 1, 2, 4])):
                 data[name]["bound"] = math.nextafter(data[name]["bound"], towards)
 
 
 def exchange_bounds(data: Data, rng: random.Random) -> None:
-    one, other = rng.sample(["upper", "lower", "value"], 2)
+    one, other = rng.sample(["upper", "lower", "value", "unanimous"], 2)
     data[one]["bound"], data[other]["bound"] = data[other]["bound"], data[one]["bound"]
 
 
@@ -532,9 +531,12 @@ def change_agents(data: Data, rng: random.Random) -> None:
     """With structures that fit."""
     agents = rng.choice([1, 2, 3, 4, 6])
     data["family"]["agents"] = agents
-    for name in ("lower", "value"):
+    for name in ("lower", "value", "unanimous"):
         for entry in data.get(name, {}).get("mixture", []):
-            entry["reports"] = (entry["reports"] * agents)[:agents]
+            if "agents" not in entry:
+                entry["reports"] = (entry["reports"] * agents)[:agents]
+            elif rng.random() < 0.5:
+                entry["agents"][0] += agents - sum(entry["agents"])
 
 
 def change_table(data: Data, rng: random.Random) -> None:
@@ -582,7 +584,9 @@ def change_kind(data: Data, rng: random.Random) -> None:
 
 def take_a_part_of_another(data: Data, rng: random.Random) -> None:
     other = original(rng.choice(list(FINITE if oracle.finite(data) else INDEPENDENT)))
-    for part in rng.sample(["aggregator", "upper", "lower", "value", "family", "paradigm"], rng.choice([1, 1, 2])):
+    for part in rng.sample(
+        ["aggregator", "upper", "lower", "value", "unanimous", "family", "paradigm"], rng.choice([1, 1, 2])
+    ):
         data[part] = other[part]
 
 
@@ -590,11 +594,11 @@ def take_a_part_of_another(data: Data, rng: random.Random) -> None:
 
 
 def change_mixture(data: Data, rng: random.Random) -> None:
-    mixture = data[rng.choice([name for name in ("lower", "value") if name in data])]["mixture"]
+    mixture = data[rng.choice([name for name in ("lower", "value", "unanimous") if name in data])]["mixture"]
     place = any_item(mixture, rng)
     entry = mixture[place]
     weight = Fraction(entry["weight"])
-    ways = "weight prior report twice negative zero one swap decimals halves extreme"
+    ways = "weight prior report twice negative zero one swap decimals halves extreme counts"
     way = rng.choice(ways.split())
     if way == "weight":
         entry["weight"] = moved(entry["weight"], rng)
@@ -615,6 +619,10 @@ def change_mixture(data: Data, rng: random.Random) -> None:
         mixture.append({**copy.deepcopy(entry), "weight": 0})
     elif way == "one":
         mixture[:] = [{**entry, "weight": rng.choice([1, "1", "3/3", 1.0])}]
+    elif way == "counts" and "agents" in entry:
+        entry["agents"] = rng.choice([entry["agents"][::-1], [1] * sum(entry["agents"]), [0, *entry["agents"]]])
+    elif way == "counts":
+        entry["agents"] = [1] * len(entry["reports"])
     elif way == "swap":
         other = mixture[place - 1]
         entry["weight"], other["weight"] = other["weight"], entry["weight"]

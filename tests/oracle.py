@@ -7,7 +7,7 @@ case, in plain doubles. The search only finds structures that exist, so what it 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,14 @@ STARTS, ROUNDS = 4000, 12  # of the search for two agents
 
 def falsehood(data: Data) -> str | None:
     """The first claim of a certificate that is false, or None."""
-    bounds = {name: Fraction(data[name]["bound"]) for name in ("upper", "lower", "value") if name in data}
+    names = ("upper", "lower", "value", "unanimous")
+    bounds = {name: Fraction(data[name]["bound"]) for name in names if name in data}
     most = bounds.get("upper", inf)
     if bounds.get("lower", -inf) > most or bounds.get("value", -inf) > most:
         return "a lower bound lies above the upper one"
     if "upper" in bounds and (attained := worst_case(data)) > most + slack(data):
         return f"a structure costs {float(attained)!r}, more than {float(most)!r}"
-    for name, exact in (("lower", expected), ("value", least)):
+    for name, exact in (("lower", expected), ("value", least), ("unanimous", least_unanimous)):
         if name in bounds and bounds[name] > (truth := exact(data, data[name]["mixture"])) + slack(data):
             return f"{name} is {float(bounds[name])!r}, but the truth is {float(truth)!r}"
     return None
@@ -62,6 +63,7 @@ def expected(data: Data, mixture: list[Data]) -> Fraction | float:
     if finite(data):
         paid = payoffs(data)
         return sum(Fraction(entry["weight"]) * paid[int(entry["structure"])] for entry in mixture)
+    mixture = in_every_order(mixture)
     for entry in mixture:
         low, high = map(Fraction, data["family"]["prior_range"])
         assert low <= Fraction(entry["prior"]) <= high, "a prior of the mixture is not one of the family"
@@ -81,6 +83,35 @@ def least(data: Data, mixture: list[Data]) -> Fraction:
     check_distribution([entry["weight"] for entry in mixture])
     if finite(data):
         return finite_least(data, mixture)
+    return least_independent(mixture, unanimous=False)
+
+
+def least_unanimous(data: Data, mixture: list[Data]) -> Fraction:
+    """The same of the best answer that is unanimous."""
+    assert not finite(data), "unanimous aggregators are those of independent agents"
+    check_distribution([entry["weight"] for entry in mixture])
+    return least_independent(mixture, unanimous=True)
+
+
+def in_every_order(mixture: list[Data]) -> list[Data]:
+    """Entries that count their agents, written out in every order."""
+    entries = []
+    for entry in mixture:
+        if "agents" not in entry:
+            entries.append(entry)
+            continue
+        assert all(type(count) is int and count > 0 for count in entry["agents"]), "agents are counted in whole numbers"
+        counted = zip(entry["reports"], entry["agents"], strict=True)
+        pairs = [tuple(map(Fraction, pair)) for pair, count in counted for _ in range(count)]
+        orders = sorted(set(permutations(pairs)))
+        weight = Fraction(entry["weight"]) / len(orders)
+        entries += [{"weight": weight, "prior": entry["prior"], "reports": order} for order in orders]
+    return entries
+
+
+def least_independent(mixture: list[Data], *, unanimous: bool) -> Fraction:
+    """The expected regret of the posterior or, if all report p, of the forecast next to it on the far side of p from 1/2."""
+    mixture = in_every_order(mixture)
     masses: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for entry in mixture:
         for reports, no, yes in profiles(entry):
@@ -88,6 +119,10 @@ def least(data: Data, mixture: list[Data]) -> Fraction:
             mass[0] += Fraction(entry["weight"]) * no
             mass[1] += Fraction(entry["weight"]) * yes
     posterior = {reports: yes / (no + yes) for reports, (no, yes) in masses.items()}
+    for reports, own in posterior.items():
+        if unanimous and len(set(reports)) == 1 and reports[0] != Fraction(1, 2):
+            nearest = max if reports[0] > Fraction(1, 2) else min
+            posterior[reports] = nearest(own, reports[0])
     return sum((Fraction(e["weight"]) * exact_regret(e, posterior.__getitem__) for e in mixture), Fraction(0))
 
 
@@ -160,6 +195,8 @@ def exact_rule(aggregator: Data) -> Callable[[tuple[Fraction, ...]], Fraction] |
             return sum(parts, Fraction(0))
 
         return table
+    if aggregator["kind"] == "mean":
+        return lambda reports: sum(reports, Fraction(0)) / len(reports)
     if aggregator["kind"] != "prior-estimate":
         return None
 
@@ -187,8 +224,8 @@ def rule(aggregator: Data) -> Rule:
             return np.asarray((1 - a) * low + a * ((1 - b) * values[i + 1, j] + b * values[i + 1, j + 1]))
 
         return table
-    if kind == "geometric-mean":
-        return lambda x: np.sqrt(x.prod(axis=1))
+    if kind in ("mean", "geometric-mean"):
+        return lambda x: x.mean(axis=1) if kind == "mean" else np.sqrt(x.prod(axis=1))
     if kind == "beta-pool":
         a = float(Fraction(aggregator["a"]))
         return lambda x: np.asarray(betainc(a, a, x.mean(axis=1)))
@@ -260,7 +297,8 @@ def search(data: Data) -> float:
     shares = rng.choice([0.0, 1.0, np.nan], size=(len(priors), 2 * agents))
     shares = np.where(np.isnan(shares), rng.random(shares.shape), shares)
     points = np.column_stack((priors, shares))
-    own = [coordinates(entry) for name in ("lower", "value") for entry in data.get(name, {}).get("mixture", [])]
+    mixtures = [in_every_order(data.get(name, {}).get("mixture", [])) for name in ("lower", "value")]
+    own = [coordinates(entry) for mixture in mixtures for entry in mixture]
     points = np.concatenate((points, [point for point in own if len(point) == points.shape[1]])) if own else points
     points, found = measured(points)
     scale = 0.2

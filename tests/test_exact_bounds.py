@@ -327,7 +327,7 @@ MUTATIONS: list[tuple[Path_, Any, str]] = [
     (("bound",), None, "value.bound must be a finite number"),
     (("bound",), 0.0225424860, "value.bound is 0.022542486, but against its mixture some aggregator has"),
     (("family", "agents"), 3, "must hold one pair for each of the 3 agents"),
-    (("family", "agents"), 10**9, "agents must be a whole number from 1 to 12"),
+    (("family", "agents"), 10**9, "agents must be a whole number from 1 to 100"),
     (("family", "agents"), 2.0, "agents must be a whole number"),
     (("family", "kind"), "finite", "family.kind must be 'conditionally-independent'; it is 'finite'"),
     (("family", "prior_range"), [0.9, 0.1], "family.prior_range must be two numbers within"),

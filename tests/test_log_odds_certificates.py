@@ -129,7 +129,7 @@ def random_regrets(phi: Data, agents: int, prior_range: Range, rng: np.random.Ge
 @pytest.mark.parametrize("phi", [LINEAR, TANH, {"form": "linear", "alpha": 1.0, "shift": -0.8}])
 def test_the_envelope_is_the_worst_case(phi: dict[str, Any], agents: int) -> None:
     """The two-dimensional check and the search over structures share no code, and agree, for any number of agents."""
-    found = max(side.supremum() for side in _sides(read(phi), agents, (Fraction(0), Fraction(1))).values())
+    found = max(side.supremum()[0] for side in _sides(read(phi), agents, (Fraction(0), Fraction(1))).values())
     family = rp.ConditionallyIndependent(agents, None, None)
     assert rp.worst_case(forecasts(phi), family).regret == pytest.approx(found, abs=2e-8)
 

@@ -204,6 +204,6 @@ def test_a_range_of_priors_is_a_range(mean: dict[str, Any]) -> None:
     for ends in ([0.33, 0.3], [0.3], [0.3, 0.31, 0.33], [-1e-300, 0.33], [0.3, math.nextafter(1, 2)], [1, 1], [0, 0]):
         sentence = rp.verify(sign({**mean, "family": {**mean["family"], "prior_range": ends}})).sentence
         assert sentence == "family.prior_range must be two numbers within [0, 1], the lower first."
-    for agents in (0, 13, 2.0, "2", True):
+    for agents in (0, 101, 2.0, "2", True):
         sentence = rp.verify(sign({**mean, "family": {**mean["family"], "agents": agents}})).sentence
-        assert "family.agents must be a whole number from 1 to 12" in sentence
+        assert "family.agents must be a whole number from 1 to 100" in sentence

@@ -16,12 +16,12 @@ import re
 import sys
 from fractions import Fraction
 from itertools import product
-from math import inf, isfinite, prod
+from math import comb, inf, isfinite, prod
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
-BYTES, AGENTS, NODES, BOXES, BITS = 5_000_000, 12, 10_000, 60_000, 4_000_000  # limits; BITS: fractions of a mixture
+BYTES, AGENTS, NODES, BOXES, BITS = 5_000_000, 100, 10_000, 60_000, 4_000_000  # limits; BITS: fractions of a mixture
 Rule = tuple[fmpq, ...]  # (a, b, k, shift): Phi = logit phi = s (a + b tanh(s/k)^2) - shift; if linear, b = 0
 
 
@@ -135,27 +135,37 @@ def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any) -> N
     prove(n, B, pieces)
 
 
-def regret(rule: Rule, mixture: Any, n: int, low: fmpq, high: fmpq) -> Any:
+def regret(rule: Rule, mixture: Any, n: int, low: fmpq, high: fmpq, unanimous: bool = False) -> Any:
     """The rule's expected regret under a mixture or, without a rule, the least that any aggregator can have.
     Let structures give the profile x and state 1 (or 0) the weights p (or q), and P = sum p, Q = sum q. Forecasting f
-    costs P (1 - f)^2 + Q f^2 - sum pq/(p + q), least at f = P/(P + Q). If a report is 0 or 1, f = g and pq = 0."""
+    costs P (1 - f)^2 + Q f^2 - sum pq/(p + q), least at f = P/(P + Q). If a report is 0 or 1, f = g and pq = 0. If all
+    report p, a unanimous f lies between p and the end of [0, 1] that is nearer to p. Counted agents come in every order
+    with equal weights, so that only the multiset x counts; the rule and the posterior do not depend on the order."""
     total, bits, table, costs = fmpq(0), 0, dict[Any, Any](), []
+    require(len({"agents" in entry for entry in mixture}) == 1, "Agents are counted in some entries and not in others.")
     for entry in mixture:
         w, mu, pairs = number(entry["weight"]), number(entry["prior"]), [[*map(number, x)] for x in entry["reports"]]
         proper = w > 0 and 0 < mu < 1 and low <= mu <= high and all(0 <= a <= mu <= b <= 1 for a, b in pairs)
-        require(proper and len(pairs) == n, "A mixture has a structure that is not in the family.")
-        bits, total = bits + 2**n * (100 + sum(x.q.bit_length() for pair in pairs for x in (w, mu, *pair))), total + w
+        counts, types = entry.get("agents", [1] * len(pairs)), []  # types: reports of m agents, chances in both states
+        whole = all(type(m) is int and m > 0 for m in counts) and sum(counts) == n and len(counts) == len(pairs)
+        require(proper and whole, "A mixture has a structure that is not in the family.")
+        length = 100 + sum(m * x.q.bit_length() for m, pair in zip(counts, pairs, strict=True) for x in (w, mu, *pair))
+        bits, total = bits + prod(m + 1 for m in counts) * length, total + w
         require(bits < (3 * BITS if rule else BITS), "The fractions of a mixture are too many or too long.")
-        chances = [((b, (mu - a) / (b - a)), (a, (b - mu) / (b - a))) if a < b else ((mu, fmpq(1)),) for a, b in pairs]
-        for profile in product(*chances):
-            p = prod((q * x / mu for x, q in profile), start=w * mu)
-            q = prod((q * (1 - x) / (1 - mu) for x, q in profile), start=w * (1 - mu))
+        for (a, b), m in zip(pairs, counts, strict=True):
+            c, highs = ((mu - a) / (b - a), range(m + 1)) if a < b else (fmpq(1), (m,))
+            ways = [((b,) * k + (a,) * (m - k), comb(m, k) * c**k * (1 - c) ** (m - k)) for k in highs]
+            types.append([(x, q * prod(y / mu for y in x), q * prod((1 - y) / (1 - mu) for y in x)) for x, q in ways])
+        for parts in product(*types):
+            x, p, q = sum((t[0] for t in parts), ()), w * mu * prod(t[1] for t in parts), prod(t[2] for t in parts)
             if p * q != 0:
-                table.setdefault(tuple(x for x, _ in profile), []).append((arb(p), arb(q)) if rule else (p, q))
+                weights, key = (p, w * (1 - mu) * q), tuple(sorted(x)) if "agents" in entry else x
+                table.setdefault(key, []).append((*map(arb, weights),) if rule else weights)
     require(total == 1, "The weights of a mixture do not sum to 1.")
     for x, cell in table.items():
         P, Q = (sum(column, fmpq(0)) for column in zip(*cell, strict=True))
         f = forecast(rule, arb(prod(r / (1 - r) for r in x)).log())[0] if rule else P / (P + Q)
+        f = x[0] if unanimous and len({*x}) == 1 and (f - x[0]) * (2 * x[0] - 1) < 0 else f
         costs.append(P * (1 - f) * (1 - f) + Q * f * f - sum(p * q / (p + q) for p, q in cell))
     return sum(costs)
 
@@ -178,12 +188,13 @@ def main(path: str) -> str:
         a, b, k, _ = rule = (*map(number, values),)
         require(a >= 0 and b >= 0 and a + b > 0 and k > 0, "The rule is not an increasing function of the log-odds.")
         text += f"Rule: logit f = {formula.format(*values)}, where s is the sum of the reports' log-odds.\n"
-    claims = [(part, data[part]) for part in ("upper", "lower", "value") if part in data and (rule or part == "value")]
+    anyone = {"value": "every aggregator's", "unanimous": "every unanimous aggregator's"}
+    claims = [(part, data[part]) for part in ("upper", "lower", *anyone) if part in data and (rule or part in anyone)]
     require(claims, "There is nothing to check.")
     for part, claim in claims:
-        bound, whose = number(claim["bound"]), "every aggregator's" if part == "value" else "the rule's"
+        bound, whose = number(claim["bound"]), anyone.get(part, "the rule's")
         if part != "upper":
-            shown = regret(Rule() if part == "value" else rule, claim["mixture"], n, low, high)
+            shown = regret(Rule() if part in anyone else rule, claim["mixture"], n, low, high, part == "unanimous")
             require(bound <= 0 or shown - bound >= 0, f"The mixture shows less than the {part} bound.")
         elif claim["witness"]["kind"] == "theorem":
             theorem(rule, n, bound)

@@ -15,6 +15,7 @@ from ..errors import UnsupportedError
 from ..verification.forecasts import Aggregator, PriorEstimate, read_aggregator
 from ..verification.functions_of_the_mean import MEAN_SCHEMAS
 from ..verification.log_odds import Phi, read_phi
+from ..verification.mean_and_median import AVERAGES, Average, read_average
 from ..verification.reading import Refused
 from .dual import Piece, Problem
 from .log_odds import linear, phi_of
@@ -39,12 +40,16 @@ CUSTOM = (
 
 
 def can_be_certified(chosen: Any, agents: int) -> bool:
-    """Whether an aggregator is of a kind that can be certified for so many agents."""
+    """Whether an aggregator is of a kind for which upper bounds can be proved for so many agents."""
     try:
-        describe(chosen, agents)
+        return has_upper_bound(describe(chosen, agents), agents)
     except UnsupportedError:
         return False
-    return True
+
+
+def has_upper_bound(aggregator: dict[str, Any], agents: int) -> bool:
+    """Whether there is a method to prove upper bounds for an aggregator, as a certificate names it."""
+    return agents == 2 or aggregator["kind"] == "log-odds"
 
 
 def describe(chosen: Any, agents: int) -> dict[str, Any]:
@@ -64,8 +69,8 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
     phi = phi_of(chosen, agents)
     if phi is not None:
         return {"kind": "log-odds", "phi": phi}
-    if agents == 2 and stem in MEANS:
-        return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]}
+    if stem in (MEANS if agents == 2 else AVERAGES):
+        return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]} if agents == 2 else {"kind": stem}
     if agents == 2 and stem in PRIOR_ESTIMATES:
         return {"kind": "prior-estimate", "pieces": PRIOR_ESTIMATES[stem]}
     if agents == 2 and stem in MEAN_SCHEMAS:
@@ -92,8 +97,10 @@ def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:
     return {"kind": "log-odds", "phi": linear(Fraction(chosen.slope) / agents, -chosen.intercept)}
 
 
-def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator:
-    """The aggregator of a certificate on independent agents, as the verifier reads it."""
+def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator | Average:
+    """The aggregator of a certificate on independent agents, as the verifier reads it: a formula and exact forecasts."""
+    if aggregator["kind"] in AVERAGES:
+        return read_average(aggregator)
     if aggregator["kind"] == "log-odds":
         return read_phi(aggregator["phi"], "aggregator.phi")
     return read_aggregator(aggregator)

@@ -22,6 +22,8 @@ INTERVALS = (
 )
 ARITHMETIC = {
     "table": "exact rationals",
+    "mean": "exact rationals",
+    "median": "exact rationals",
     "log-odds": "ball arithmetic (Arb); the mixture of the value in exact rationals",
     "karmarkar": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
     "beta-pool": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
@@ -35,9 +37,9 @@ class Certificate:
     data: dict[str, Any]
 
     @property
-    def upper(self) -> float:
-        """No structure of the family has a larger regret (expected loss or ratio, by the paradigm)."""
-        return float(self.data["upper"]["bound"])
+    def upper(self) -> float | None:
+        """No structure of the family has a larger regret (expected loss or ratio, by the paradigm); None if not claimed."""
+        return float(self.data["upper"]["bound"]) if "upper" in self.data else None
 
     @property
     def lower(self) -> float:
@@ -48,6 +50,21 @@ class Certificate:
     def value(self) -> float | None:
         """No aggregator (of a finite family: no function of the reports) has a smaller worst case; None if not claimed."""
         return float(self.data["value"]["bound"]) if "value" in self.data else None
+
+    @property
+    def unanimous(self) -> float | None:
+        """No unanimous aggregator has a smaller worst case; None if not claimed.
+
+        Unanimous: at least p where all report p > 1/2, and at most p where all report p < 1/2.
+        """
+        return float(self.data["unanimous"]["bound"]) if "unanimous" in self.data else None
+
+    @property
+    def words(self) -> str:
+        """The bounds on the worst case, rounded outward."""
+        if self.upper is None:
+            return f"at least {outward(self.lower, 'ROUND_FLOOR')}; no upper bound is known"
+        return between(self.lower, self.upper)
 
     @property
     def arithmetic(self) -> str:
@@ -70,9 +87,10 @@ class Certificate:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, what they are about, and how to check them again."""
-        rows = [(NOUNS[self.data["paradigm"]], f"{between(self.lower, self.upper)}, proved")]
-        if self.value is not None:
-            rows.append(("no aggregator below", f"{outward(self.value, 'ROUND_FLOOR')}, proved"))
+        rows = [(NOUNS[self.data["paradigm"]], f"{self.words}, proved")]
+        for kind, bound in (("aggregator", self.value), ("unanimous aggregator", self.unanimous)):
+            if bound is not None:
+                rows.append((f"no {kind} below", f"{outward(bound, 'ROUND_FLOOR')}, proved"))
         rows += [*(("claim", claim) for claim in self.claims), ("arithmetic", self.arithmetic)]
         again = html.line("robustpool.verify proves it again, from these data alone.")
         return html.card("Certificate", html.facts(rows), again)
@@ -83,7 +101,7 @@ class Certificate:
 
 
 def write_certificate(parts: dict[str, Any], label: str | None = None) -> Certificate:
-    """Put the parts (family, loss, paradigm, aggregator, upper, lower, value) together, with claims, versions and hash."""
+    """Put the parts (family, loss, paradigm, aggregator, the bounds) together, with claims, versions and hash."""
     formula = None if parts["family"]["kind"] == "finite" else rule_of(parts["aggregator"]).formula
     data = {
         "format": CERTIFICATE_FORMAT,

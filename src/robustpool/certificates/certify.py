@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,12 +25,21 @@ from ..structures.binary_structure import BinaryStructure
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
 from ..verification.reading import MOST_AGENTS, Refused
-from .certifiable import describe, problem_of, rule_of
+from .certifiable import describe, has_upper_bound, problem_of, rule_of
 from .certificate import Certificate, label_of, write_certificate
 from .cover import cover
 from .finite import finite_certificate
 from .log_odds import certify_phi
-from .mixtures import lower_claim, mirrored_pair, rational_mixture, structure_entry, value_claim
+from .mixtures import (
+    lower_claim,
+    mirrored_pair,
+    mixture_on_record,
+    rational_mixture,
+    structure_entry,
+    unanimity_structure,
+    unanimous_claim,
+    value_claim,
+)
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -40,7 +50,7 @@ if TYPE_CHECKING:
 class Progress:
     """The state of a proof: the bounds so far, the intervals done and left, and the certificate once there is one."""
 
-    upper: float  # proved; inf until all priors are covered
+    upper: float  # proved; inf until all priors are covered, and where no upper bound is known
     lower: float  # found
     done: int  # intervals of priors, or stages
     left: int
@@ -48,7 +58,7 @@ class Progress:
 
 
 Steps = Generator[Progress, None, None]
-Finish = Callable[[float, Callable[[], dict[str, Any]], WorstCase], Certificate]
+Finish = Callable[[float | None, Callable[[], dict[str, Any]], WorstCase], Certificate]
 AnyFamily = ConditionallyIndependent | FiniteFamily | FilePath | Mapping[str, Any] | Sequence[InformationStructure]
 
 
@@ -67,7 +77,8 @@ def certify(
     agents and all priors, or the design's own). A finite family (a family file, its parsed content, a `FiniteFamily` or the
     list of its structures) is certified by exact enumeration, for any ``paradigm``; a design has its own. The bounds are at most
     ``tolerance`` (5e-7; for functions of the summed log-odds 1e-9) apart, if the search finds structures that show it.
-    Ctrl-C keeps the bound that was reached.
+    With three or more agents other rules than functions of the summed log-odds have no upper bound; the lower ones are
+    proved all the same. Ctrl-C keeps the bound that was reached.
 
     >>> certificate = certify("minimax")
     >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
@@ -149,7 +160,6 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
         raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {agents}.")
     family = ConditionallyIndependent(agents, None, None, prior_range)
     aggregator = describe(chosen, agents)
-    worst = worst_case(chosen, family, rng=rng)
     base = {
         "family": {"kind": "conditionally-independent", "agents": agents, "prior_range": list(prior_range)},
         "loss": "square",
@@ -158,29 +168,33 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     }
     value = _value(chosen, family)
 
-    def finish(bound: float, witness: Callable[[], dict[str, Any]], worst: WorstCase) -> Certificate:
-        upper, lower = {"bound": bound, "witness": witness()}, _lower(aggregator, worst, family)
-        return write_certificate({**base, "upper": upper, "lower": lower, **value}, label_of(chosen))
+    def finish(bound: float | None, witness: Callable[[], dict[str, Any]], worst: WorstCase) -> Certificate:
+        upper = {} if bound is None else {"upper": {"bound": bound, "witness": witness()}}
+        parts = {**base, **upper, "lower": _lower(aggregator, worst, family), **value}
+        return write_certificate(parts, label_of(chosen))
 
     if aggregator["kind"] == "log-odds":
-        yield from _by_balls(aggregator["phi"], family, tolerance or 1e-9, worst, finish)
-    else:
+        yield from _by_balls(aggregator["phi"], family, tolerance or 1e-9, finish)
+        return
+    worst = worst_case(chosen, family, rng=rng)
+    if has_upper_bound(aggregator, agents):
         problem = problem_of(chosen, aggregator)
         yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish)
+    else:
+        yield Progress(math.inf, worst.regret, 1, 0, partial(finish, None, dict, worst))
 
 
-def _by_balls(
-    phi: dict[str, Any], family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
-) -> Steps:
+def _by_balls(phi: dict[str, Any], family: ConditionallyIndependent, tolerance: float, finish: Finish) -> Steps:
     try:
         for done, proof in enumerate(certify_phi(phi, family.agents, family.prior_range, tolerance), 1):
-            lower = min(worst.regret, proof.upper)  # the regret found is rounded, the bound is not
-            yield Progress(proof.upper, lower, done, 1)
+            yield Progress(proof.upper, proof.found, done, 1)
     except Refused as refused:
         raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
     reached = proof.upper <= proof.found + tolerance * (1 + 1e-6) + 1e-16
-    certificate = partial(finish, proof.upper, lambda: proof.witness, worst)
-    yield Progress(proof.upper, lower, done, int(not reached), certificate)
+    mu, low, high = proof.worst  # all agents but one know nothing
+    structure = BinaryStructure(mu, [[low, high], *[[mu, mu]] * (family.agents - 1)])
+    certificate = partial(finish, proof.upper, lambda: proof.witness, WorstCase(proof.found, structure))
+    yield Progress(proof.upper, proof.found, done, int(not reached), certificate)
 
 
 def _by_slopes(
@@ -219,17 +233,29 @@ def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIn
     structure = worst.structure
     assert isinstance(structure, BinaryStructure)
     resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
-    entry = structure_entry(structure.prior, structure.reports, resolution=resolution, prior_range=family.prior_range)
+    entry = structure_entry(
+        structure.prior,
+        structure.reports,
+        resolution=resolution,
+        prior_range=family.prior_range,
+        symmetric=family.agents > 2,  # what is certified for more than two agents is symmetric
+    )
     return lower_claim([entry], rule_of(aggregator).forecast, family.agents, family.prior_range)
 
 
 def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
-    """The best bound on the value of the game that is at hand: from the mirrored pair, or from the design's mixture."""
+    """The best bounds for all aggregators that are at hand, and for unanimous ones where these are larger."""
     agents, prior_range = family.agents, family.prior_range
-    mixtures = [mirrored_pair(agents, prior_range)]
+    mixtures = [mirrored_pair(agents, prior_range), mixture_on_record(agents, prior_range)]
     own = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
     if isinstance(own, IndependentMixture):
         parts, resolution = (own.weight, own.prior, own.reports, own.exchanged), chosen.family.reports
         mixtures.append(rational_mixture(*parts, resolution=resolution, prior_range=prior_range))
-    claims = [value_claim(mixture, agents, prior_range) for mixture in mixtures if mixture is not None]
-    return {"value": max(claims, key=lambda claim: claim["bound"])} if claims else {}
+    found = [value_claim(mixture, agents, prior_range) for mixture in mixtures if mixture is not None]
+    claims = {"value": max(found, key=lambda claim: float(claim["bound"]))} if found else {}
+    alike = unanimity_structure(agents, prior_range)
+    if alike is not None:
+        claim = unanimous_claim(alike, agents, prior_range)
+        if claim["bound"] > claims.get("value", {"bound": 0.0})["bound"]:  # else that for all aggregators says more
+            claims["unanimous"] = claim
+    return claims

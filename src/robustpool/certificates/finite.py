@@ -24,8 +24,8 @@ from ..families.finite import FiniteFamily
 from ..families.regret import forecasts_of
 from ..structures.information_structure import InformationStructure
 from ..structures.report_formats import FORMATS, ReportFormat, ReportFunction, as_seen, report_format
-from ..verification.finite import PARADIGMS, Game, payoff, read_game, read_points, value_bound
-from ..verification.reading import DIGITS, LABEL, MOST_AGENTS, Budget, Refused
+from ..verification.finite import MOST_LISTED_AGENTS, PARADIGMS, Game, payoff, read_game, read_points, value_bound
+from ..verification.reading import DIGITS, LABEL, Budget, Refused
 from .mixtures import integer_weights, outward, simple_fraction
 
 if TYPE_CHECKING:
@@ -53,8 +53,10 @@ def finite_certificate(
     (0.16, 0.0225)
     """
     rebuilt, data = _family(family, report)
-    if len(rebuilt.agents) > MOST_AGENTS:
-        raise UnsupportedError(f"certificates are for at most {MOST_AGENTS} agents; there are {len(rebuilt.agents)}.")
+    if len(rebuilt.agents) > MOST_LISTED_AGENTS:
+        raise UnsupportedError(
+            f"certificates on finite families are for at most {MOST_LISTED_AGENTS} agents; there are {len(rebuilt.agents)}."
+        )
     chosen = as_aggregator(aggregator)
     weights, paradigm = _from_design(chosen, rebuilt, weights, paradigm)
     checks.choice("paradigm", paradigm, PARADIGMS)

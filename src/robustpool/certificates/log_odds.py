@@ -44,6 +44,15 @@ class Proof(NamedTuple):
     found: float
     upper: float
     witness: dict[str, Any]
+    worst: Informed
+
+
+class Informed(NamedTuple):
+    """A structure in which one agent reports low or high, and the others know nothing and report the prior."""
+
+    prior: float
+    low: float
+    high: float
 
 
 # ---------------------------------------------------------------------------------------------------------- the rules
@@ -103,15 +112,20 @@ def certify_phi(
     phi = read_phi(written, "aggregator.phi")
     exact_range = (Fraction(prior_range[0]), Fraction(prior_range[1]))
 
+    sides = _sides(phi, agents, exact_range)
+    peaks = {name: side.supremum() for name, side in sides.items()}
+    name = max(peaks, key=lambda name: peaks[name][0])
+    found, worst = peaks[name][0], sides[name].structure(peaks[name][1])
+    if name == "above":
+        worst = Informed(1 - worst.prior, 1 - worst.high, 1 - worst.low)
+
     def proved(found: float, bound: float, witness: dict[str, Any]) -> Proof:
         check_upper(phi, agents, exact_range, read_witness(witness, "witness"), Fraction(bound), Budget())
-        return Proof(found, bound, witness)
+        return Proof(found, bound, witness, worst)
 
     if _theorem_applies(phi, agents, prior_range):
         yield proved(smallest_bound(), smallest_bound(), {"kind": "theorem"})
         return
-    sides = _sides(phi, agents, exact_range)
-    found = max(side.supremum() for side in sides.values())
     proof, refusal = None, Refused("nothing could be shown.")
     for slack in [*(stage for stage in STAGES if stage > tolerance), tolerance]:
         try:
@@ -134,7 +148,7 @@ def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, 
         except NoSlopeError as worse:
             (logit,) = worse.args
             more = max(side.polished(logit - 0.1, logit + 0.1) for side in sides.values())
-            found = max(more, found + 0.5 * slack)
+            found = max(more[0], found + 0.5 * slack)
     raise Refused(f"no slopes were found for a bound near {found:.12g}.")
 
 
@@ -197,16 +211,17 @@ class Side:
         low, high = np.minimum(t, 0.0), np.maximum(t, 0.0)
         return np.where(t <= 0, np.expm1(low - m) * sigma(-low), -np.exp(-m) * np.expm1(m - high) * sigma(high))
 
-    def _largest(self, function: Callable[[Floats], Floats], grid: Floats) -> float:
-        """The maximum over t: on the grid, then on ever finer ones around its two highest peaks."""
-        values, best = function(grid), -inf
+    def _largest(self, function: Callable[[Floats], Floats], grid: Floats, times: int = 3) -> tuple[float, float]:
+        """The maximum over t and its place: on the grid, then on ever finer ones around its two highest peaks."""
+        values, best = function(grid), (-inf, 0.0)
         for i in _highest_peaks(values, 2):
             ends = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
-            for _ in range(3):
+            for _ in range(times):
                 fine = np.linspace(*ends, 81)
                 values = function(fine)
                 j = int(np.argmax(values))
-                best, ends = max(best, float(values[j])), (fine[max(j - 1, 0)], fine[min(j + 1, 80)])
+                best = max(best, (float(values[j]), float(fine[j])))
+                ends = fine[max(j - 1, 0)], fine[min(j + 1, 80)]
         return best
 
     def _halves(self, m: float) -> tuple[Floats, Floats]:
@@ -216,13 +231,13 @@ class Side:
 
     # ------------------------------------------------------------------------------------------------ the worst case
 
-    def supremum(self) -> float:
-        """max over the priors of S, found on a grid of priors and polished around its peaks."""
+    def supremum(self) -> tuple[float, float]:
+        """max over the priors of S and its place, found on a grid of priors and polished around its peaks."""
         left = _logit(self.low) if self.low > 0 else -16.0
         right = _logit(self.high)
         priors = np.linspace(min(left, right), right, 161)
         coarse, _ = self._envelopes(priors)
-        best = max(self.envelope(float(m)) for m in priors[[0, -1]])
+        best = max((self.envelope(float(m)), float(m)) for m in priors[[0, -1]])
         for i in _highest_peaks(coarse, 3):
             if coarse[i] <= coarse.max() - 1e-3 or (i in {0, len(priors) - 1} and self._falls_inwards(priors, i)):
                 continue  # it is too low, or it is an end, which has been looked at
@@ -234,16 +249,16 @@ class Side:
         end, next_one = float(priors[i]), float(priors[1] if i == 0 else priors[-2])
         return self.envelope(end + 1e-3 * (next_one - end)) < self.envelope(end)
 
-    def polished(self, left: float, right: float) -> float:
-        """The largest S between two priors."""
+    def polished(self, left: float, right: float) -> tuple[float, float]:
+        """The largest S between two priors, and its place."""
         from scipy.optimize import minimize_scalar
 
         if not left < right:
-            return self.envelope(float(left))
+            return self.envelope(float(left)), float(left)
         done = minimize_scalar(
             lambda m: -self.envelope(float(m)), bounds=(left, right), method="bounded", options={"xatol": 1e-9}
         )
-        return -float(done.fun)
+        return -float(done.fun), float(done.x)
 
     def _envelopes(self, priors: Floats) -> tuple[Floats, Floats]:
         """S at many priors and its kappa, roughly: bisection for kappa, which lies in [-1, 1], on the grid of posteriors."""
@@ -258,28 +273,46 @@ class Side:
         return np.asarray(np.max(gap - high[:, None] * lever, axis=1)), high
 
     def envelope(self, m: float) -> float:
-        """S at one prior, to nearly all digits: where the maxima below and above the prior are equal."""
+        """S at one prior, to nearly all digits."""
+        return max(self.contacts(m))[0]
+
+    def contacts(self, m: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The posteriors t below and above the prior at which H - kappa r is largest, for the kappa with equal maxima.
+
+        Each comes with its maximum before it; where the prior itself is the worst posterior, both are the prior.
+        """
         from scipy.optimize import brentq
 
         left, right = (np.sort(np.append(half, m)) for half in self._halves(m))
 
-        def largest(kappa: float, grid: Floats) -> float:
-            return self._largest(lambda t: self.gap(m, t) - kappa * self.lever(m, t), grid)
+        def largest(kappa: float, grid: Floats, times: int = 3) -> tuple[float, float]:
+            return self._largest(lambda t: self.gap(m, t) - kappa * self.lever(m, t), grid, times)
 
         def difference(kappa: float) -> float:
-            return largest(kappa, right) - largest(kappa, left)
+            return largest(kappa, right)[0] - largest(kappa, left)[0]
 
         # Where the prior itself is the worst posterior, kappa is the tangent's; the difference is flat around it.
         below, here, above = self.gap(m, np.array([m - 1e-5, m, m + 1e-5]))
         tangent = float((above - below) / 2e-5 * (1 + np.exp(m)))
-        if (top := max(largest(tangent, left), largest(tangent, right))) <= here + 1e-14:
-            return top
+        if (top := max(largest(tangent, left), largest(tangent, right))[0]) <= here + 1e-14:
+            return (top, m), (top, m)
         rough = float(self._envelopes(np.array([m]))[1][0])
         ends = rough - 1e-3, rough + 1e-3
         if not difference(ends[0]) >= 0 >= difference(ends[1]):
             ends = -1.0, 1.0
         kappa = brentq(difference, *ends, xtol=1e-14)
-        return max(largest(kappa, left), largest(kappa, right))
+        return largest(kappa, left, 5), largest(kappa, right, 5)
+
+    def structure(self, m: float) -> Informed:
+        """The worst structure at a prior: the informed agent's reports are the posteriors at the contacts.
+
+        The others report mu, so that hers is the posterior. A contact at the end of the grid is a report of 0 or 1.
+        """
+        prior = min(max(float(sigma(np.array(m))), self.low), self.high)
+        (_, below), (_, above) = self.contacts(m)
+        low = 0.0 if below <= self.grid[0] else min(float(sigma(np.array(below))), prior)
+        high = 1.0 if above >= self.grid[-1] else max(float(sigma(np.array(above))), prior)
+        return Informed(prior, low, high)
 
     # ------------------------------------------------------------------------------------------------------ the slopes
 
@@ -291,7 +324,7 @@ class Side:
             def chord(t: Floats) -> Floats:  # the slope of the line from the bound at the prior to H at t
                 return (self.gap(m, t) - bound) / self.lever(m, t)
 
-            self.tubes[m] = self._largest(chord, right), -self._largest(lambda t: -chord(t), left)
+            self.tubes[m] = self._largest(chord, right)[0], -self._largest(lambda t: -chord(t), left)[0]
             if not self.tubes[m][0] < self.tubes[m][1]:
                 raise NoSlopeError(m)
         return self.tubes[m]

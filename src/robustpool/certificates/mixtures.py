@@ -1,4 +1,4 @@
-"""Mixtures with rational parameters, from what a solver found in floats or from the mirrored pair of the theory.
+"""Mixtures with rational parameters, from what a solver found in floats, from the theory, or on record.
 
 Rounding keeps what a lower bound lives on: each agent's reports still average to the prior, and reports that were the
 same number are the same fraction, so that the aggregator still cannot tell the structures apart.
@@ -6,11 +6,13 @@ same number are the same fraction, so that the aggregator still cannot tell the 
 
 from __future__ import annotations
 
+import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import permutations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy as np
 from .. import checks
 from ..errors import InputError
 from ..verification.mixtures import MIXTURE, Structure, expected_regret, read_mixture
+from ..verification.mixtures import unanimous_bound as exact_unanimous
 from ..verification.mixtures import value_bound as exact_value
 from ..verification.reading import Budget, read
 
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     Pairs = tuple[tuple[Fraction, Fraction], ...]
 
 UNLIMITED = Budget(math.inf)
+
+LOWER_BOUNDS = Path(__file__).with_name("lower_bounds.json")
+"""Mixtures for six and more agents, as tools/lower_bounds.py found them; what they prove is computed here."""
 
 WEIGHT_PARTS = 2**60
 """Weights are whole numbers of about this many parts; what is less than half a part is dropped."""
@@ -90,15 +96,28 @@ def rational_mixture(
 
 
 def structure_entry(
-    prior: float, reports: ArrayLike, *, resolution: int | None = None, prior_range: Sequence[float] = (0.0, 1.0)
+    prior: float,
+    reports: ArrayLike,
+    *,
+    resolution: int | None = None,
+    prior_range: Sequence[float] = (0.0, 1.0),
+    symmetric: bool = False,
 ) -> dict[str, Any]:
     """One structure that a search found, as the only entry of a mixture: the witness of a lower bound for one aggregator.
 
+    If the aggregator is symmetric, agents with the same reports are counted.
+
     >>> structure_entry(0.25, [[0.0, 0.5], [0.1, 1.0]])
     {'weight': '1', 'prior': '1/4', 'reports': [['0', '1/2'], ['1/10', '1']]}
+    >>> structure_entry(0.25, [[0.0, 0.5], [0.1, 1.0], [0.0, 0.5]], symmetric=True)
+    {'weight': '1', 'prior': '1/4', 'reports': [['0', '1/2'], ['1/10', '1']], 'agents': [2, 1]}
     """
     pairs = np.asarray(reports, dtype=np.float64)[None]
-    return rational_mixture([1.0], [prior], pairs, resolution=resolution, prior_range=prior_range)[0]
+    entry = rational_mixture([1.0], [prior], pairs, resolution=resolution, prior_range=prior_range)[0]
+    if not symmetric:
+        return entry
+    counts = Counter(map(tuple, entry["reports"]))
+    return {**entry, "reports": [list(pair) for pair in counts], "agents": list(counts.values())}
 
 
 def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
@@ -120,12 +139,64 @@ def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mix
     mu = max(least, _best_prior(agents))
     half = Fraction(1, 2)
     structures = ((mu, (Fraction(0), half)), (1 - mu, (half, Fraction(1))))
-    return [_entry(Structure(half, prior, (reports,) * agents)) for prior, reports in structures]
+    return [_alike(half, prior, reports, agents) for prior, reports in structures]
+
+
+def _alike(weight: Fraction, prior: Fraction, reports: tuple[Fraction, Fraction], agents: int) -> dict[str, Any]:
+    """A structure in which all agents are alike; more than two of them are counted."""
+    if agents <= 2:
+        return _entry(Structure(weight, prior, (reports,) * agents))
+    return _entry(Structure(weight, prior, (reports,), (agents,)))
+
+
+def unanimity_structure(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
+    """All agents report 0 or b < 1/2 with the prior mu < b, where a unanimous aggregator says b at most if all say b.
+
+    Of the mu in the range, or with 1 - mu in it (then the mirror image is used), it takes that with the largest bound
+    (mu/g) (g - b)^2, logit g = n logit b - (n - 1) logit mu (docs/derivations/lower-bound). None if there is no such
+    mu, and for one or two agents: with two, b = 1/2 is best, and the mirrored pair shows the same for every aggregator.
+
+    >>> outward(unanimous_bound(unanimity_structure(3), agents=3), "down")
+    0.0451224...
+    """
+    low, high = (Fraction(float(end)) for end in prior_range)
+    half = Fraction(1, 2)
+    first, last = (low, min(high, half)) if low < half else (1 - high, min(1 - low, half))
+    if agents < 3 or not first < last:
+        return None
+    mu, b = _best_unanimous(agents, float(first), float(last))
+    prior = min(max(Fraction(mu).limit_denominator(10**5), first), last)
+    said = max(Fraction(b).limit_denominator(10**5), prior)
+    if low < half:
+        return [_alike(Fraction(1), prior, (Fraction(0), said), agents)]
+    return [_alike(Fraction(1), 1 - prior, (1 - said, Fraction(1)), agents)]
+
+
+def mixture_on_record(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
+    """The mixture of tools/lower_bounds.py for so many agents, if there is one and its priors lie in the range."""
+    mixture = _record(LOWER_BOUNDS).get(str(agents))
+    low, high = (Fraction(float(end)) for end in prior_range)
+    return mixture if mixture and all(low <= Fraction(entry["prior"]) <= high for entry in mixture) else None
+
+
+@cache
+def _record(file: Path) -> dict[str, Mixture]:
+    return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
 def value_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
     """What no aggregator can be better than against a mixture, exactly."""
     return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED)
+
+
+def unanimous_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
+    """What no unanimous aggregator can be better than against a mixture, exactly."""
+    return exact_unanimous(structures_of(mixture, agents, prior_range), UNLIMITED)
+
+
+def unanimous_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> dict[str, Any]:
+    """The ``unanimous`` of a certificate: what no unanimous aggregator can be better than, rounded down."""
+    return {"bound": outward(unanimous_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
 
 
 def value_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> dict[str, Any]:
@@ -188,6 +259,25 @@ def _best_prior(agents: int) -> Fraction:
         a, b = right - ratio * (right - left), left + ratio * (right - left)
         left, right = (left, b) if bound(a) > bound(b) else (a, right)
     return Fraction((left + right) / 2).limit_denominator(10**8)
+
+
+def _best_unanimous(agents: int, first: float, last: float) -> tuple[float, float]:
+    """The maximiser of (mu/g) (g - b)^2 over first <= mu <= last and mu <= b < 1/2, on ever finer grids."""
+
+    def bound(mu: Any, b: Any) -> Any:
+        logit = agents * np.log(b / (1 - b)) - (agents - 1) * np.log(mu / (1 - mu))
+        g = 1 / (1 + np.exp(-np.clip(logit, -300, 300)))
+        return mu / g * (g - b) ** 2
+
+    mu, b, width = (first + last) / 2, 0.25, 0.25
+    while width > 1e-9:
+        near = np.linspace(-width, width, 41)
+        priors, reports = np.clip(mu + near, max(first, 1e-9), last), np.clip(b + near, 1e-9, 0.4999)
+        values = bound(*np.meshgrid(priors, reports, indexing="ij"))
+        values = np.where(reports[None] >= priors[:, None], values, 0.0)
+        i, j = np.unravel_index(int(values.argmax()), values.shape)
+        mu, b, width = float(priors[i]), float(reports[j]), 0.4 * width
+    return mu, b
 
 
 def _report(x: float, resolution: int | None) -> Fraction:
@@ -254,4 +344,5 @@ def _around(prior: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, F
 def _entry(structure: Structure) -> dict[str, Any]:
     """An entry of a mixture as it stands in a certificate."""
     reports = [[str(low), str(high)] for low, high in structure.reports]
-    return {"weight": str(structure.weight), "prior": str(structure.prior), "reports": reports}
+    entry = {"weight": str(structure.weight), "prior": str(structure.prior), "reports": reports}
+    return entry if structure.agents is None else {**entry, "agents": list(structure.agents)}

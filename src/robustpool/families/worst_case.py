@@ -2,7 +2,8 @@
 
 Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``grid_oracle``), then
 many local searches from its best structures, over continuous reports and priors. More agents: local searches from
-structures drawn at random and from those in which all agents are alike. A local search moves all its starts at once, so
+structures drawn at random, from those in which all agents are alike and from those with one informed agent; of six or more
+agents under a named rule, which is symmetric, only structures with few types of agents (``few_types``). A local search moves all its starts at once, so
 the aggregator is called with large arrays. A table has kinks at its knots, where the worst reports like to stay while the
 prior moves, and where a local search gets stuck: there the best structures are zoomed in on, by exact maxima over finer
 and finer grids that hold the knots.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks, html
+from ..aggregators.rules import Rule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError, UnsupportedError
 from ..execution import mapped
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 
+MANY = 6  # agents, from which on named rules are searched among structures with few types of agents
 STARTS = 36
 STEPS = 400
 ZOOMS = 6
@@ -102,6 +105,8 @@ def worst_case(
             "the worst case on a grid is searched for two agents; leave reports and priors open for more."
         )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
+    if isinstance(aggregator, Rule) and family.agents >= MANY:
+        return search.among_few_types(aggregator, family.agents, generator)
     starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
     return search.best_of(search.climb(search.clipped(starts), generator))
 
@@ -174,6 +179,15 @@ class Search:
         """The worst of some structures; of a table, what zooming in on the worst few of them finds."""
         worst = self.zoom_in(points)
         return WorstCase(worst.value, worst.structure())
+
+    def among_few_types(self, rule: Rule, agents: int, rng: np.random.Generator) -> WorstCase:
+        """The worst structure of a named rule, which is symmetric, with agents of few types."""
+        from .few_types import worst_of_few_types
+
+        low, high = map(_logit, _inside(self.prior_range))
+        regret, point = worst_of_few_types(rule, agents, self.loss.divergence, (low, high), rng)
+        prior, reports = decode(point[None])
+        return WorstCase(regret, BinaryStructure(float(prior[0]), reports[0]))
 
     def zoom_in(self, points: Floats, zooms: int = ZOOMS) -> WorstStructures:
         """The worst of some structures, and, of a table for two agents, what zooming in on the worst few of them finds."""
@@ -255,12 +269,17 @@ def starts_from(response: WorstStructures, count: int, every: int) -> Floats:
 
 
 def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
-    """Structures drawn at random; in a third of them all agents are alike, in a third every low report is 0."""
+    """Structures drawn at random; in a third of them all agents are alike, in a third every low report is 0.
+
+    In half of the others only the first agent learns anything: the worst case of every function of the summed log-odds
+    (docs/derivations/log-odds-certificates).
+    """
     points = rng.random((12 * STARTS, 1 + 2 * agents))
     points[:, 0] = rng.normal(0.0, 2.0, len(points))
     alike = slice(0, 4 * STARTS)
     points[alike, 1::2], points[alike, 2::2] = points[alike, 1:2], points[alike, 2:3]
     points[4 * STARTS : 8 * STARTS, 1::2] = 0.0
+    points[8 * STARTS : 10 * STARTS, 3:] = 1.0
     return points
 
 

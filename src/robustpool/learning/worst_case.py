@@ -57,12 +57,8 @@ def worst_case(pool: FittedPool, agents: int | None = None) -> PoolWorstCase:
 
 
 def _proved(aggregator: LearnedRule, agents: int) -> float:
-    """The upper bound that `certify` proves.
-
-    A function of the summed log-odds is proved without the search for a structure that comes near the bound: for eight agents
-    that takes minutes, and the upper bound does not depend on it.
-    """
-    from ..certificates.certifiable import describe
+    """The upper bound that `certify` proves; of a function of the summed log-odds without the lower bounds."""
+    from ..certificates.certifiable import describe, has_upper_bound
     from ..certificates.certify import certify
     from ..certificates.log_odds import certify_phi
     from ..families.conditionally_independent import ConditionallyIndependent
@@ -71,8 +67,12 @@ def _proved(aggregator: LearnedRule, agents: int) -> float:
     family = ConditionallyIndependent(agents, None, None)
     written = describe(aggregator, agents)
     checks.extra("a bound on the worst case", "solve")
+    if not has_upper_bound(written, agents):
+        raise UnsupportedError(f"no upper bound can be proved for the rule {aggregator.rule} and {agents} agents.")
     if written["kind"] != "log-odds":
-        return certify(aggregator, family).upper
+        upper = certify(aggregator, family).upper
+        assert upper is not None
+        return upper
     try:
         *_, proof = certify_phi(written["phi"], agents, family.prior_range)
     except Refused as refused:

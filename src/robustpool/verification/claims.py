@@ -41,6 +41,10 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
         sentences.append(f"the {what} of {who} is at {'least' if lower else 'most'} {lower or upper}")
     if "value" in data:
         sentences.append(f"no {anyone}, randomised or not, has a {what} below {float(data['value']['bound'])!r}")
+    if "unanimous" in data:
+        allowed = "at least p where all report p > 1/2, and at most p where all report p < 1/2"
+        said = f"whose forecast, or mean forecast if it is randomised, is {allowed},"
+        sentences.append(f"no {anyone} {said} has a {what} below {float(data['unanimous']['bound'])!r}")
     return [f"Square loss, {over}: {sentence}. Decimals name doubles." for sentence in sentences]
 
 

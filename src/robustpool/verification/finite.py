@@ -14,7 +14,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .mixtures import check_at_most, check_weights, divergence, exact_sum, grouped, risk, scaled, text_key, vector_sum
-from .reading import LATER, MOST_AGENTS, Budget, Refused, double, label, rational, read, word
+from .reading import LATER, Budget, Refused, double, label, rational, read, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +45,7 @@ CLAIMS = {
     "value?": {"bound": double, "mixture": WEIGHTS},
 }
 PARADIGMS = ("additive", "absolute", "ratio")
+MOST_LISTED_AGENTS = 12  # a structure of n agents has 2^n profiles or more
 STEPS_OF_A_NUMBER = 5  # of the budget, to write it in a key
 
 
@@ -70,8 +71,8 @@ class Game(NamedTuple):
 def check_finite(certificate: Mapping[str, Any], budget: Budget) -> None:
     """Prove every bound of a certificate on a finite family, or refuse."""
     game = read_game(certificate, budget)
-    bounds = {name: certificate[name] for name in ("upper", "lower", "value") if name in certificate}
-    claims = read(bounds, CLAIMS, "it")
+    bounds = {name: certificate[name] for name in ("upper", "lower", "value", "unanimous") if name in certificate}
+    claims = read(bounds, CLAIMS, "a certificate on a finite family")
     if not claims:
         raise Refused("the certificate claims nothing: it has none of upper, lower and value.")
     if "upper" in claims:
@@ -180,8 +181,8 @@ def read_game(certificate: Mapping[str, Any], budget: Budget) -> Game:
     paradigm = read(certificate.get("paradigm"), word(*PARADIGMS), "paradigm")
     family = read(certificate.get("family"), FAMILY, "family")
     states, agents = len(family["states"]), len(family["agents"])
-    if states < 2 or not 1 <= agents <= MOST_AGENTS or not family["structures"]:
-        raise Refused(f"family must have two states or more, 1 to {MOST_AGENTS} agents, and structures.")
+    if states < 2 or not 1 <= agents <= MOST_LISTED_AGENTS or not family["structures"]:
+        raise Refused(f"family must have two states or more, 1 to {MOST_LISTED_AGENTS} agents, and structures.")
     table = read_table(certificate.get("aggregator"), states, budget)
     structures = []
     for number, entry in enumerate(family["structures"]):

@@ -5,8 +5,10 @@ each agent. With q = (mu - low)/(high - low) the chance of the high report, 1 - 
 
     Pr[x, omega = 1] = mu prod_i q_i(x_i) x_i / mu        Pr[x, omega = 0] = (1 - mu) prod_i q_i(x_i) (1 - x_i)/(1 - mu)
 
-All numbers here are fractions, and reports are the same report if and only if they are the same fraction. The formulas
-are derived in docs/derivations/exact-bounds.
+All numbers here are fractions, and reports are the same report if and only if they are the same fraction. An entry that
+counts its agents stands, in equal parts, for all structures in which they have changed places. Then only the multiset of
+the reports matters, for the aggregator and for the posterior, and the profiles here are multisets with their chances,
+written as sorted tuples. The formulas are derived in docs/derivations/exact-bounds.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 from itertools import product
+from math import comb, prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flint import arb
 
 from .balls import ball, precision
-from .reading import Budget, Refused, rational, short
+from .reading import LATER, Budget, Refused, quoted, rational, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,16 +32,20 @@ Profile = tuple[Fraction, ...]
 Vector = tuple[Fraction, ...]
 """Pr[x, omega], for each state."""
 
-MIXTURE = [{"weight": rational, "prior": rational, "reports": [[rational]]}]
+MIXTURE = [{"weight": rational, "prior": rational, "reports": [[rational]], "agents?": LATER}]
 BITS = 400_000  # bits times bits of two fractions that are added or multiplied in a microsecond
 
 
+HALF = Fraction(1, 2)
+
+
 class Structure(NamedTuple):
-    """An entry of a mixture."""
+    """An entry of a mixture: a pair of reports for each agent, or for as many agents as ``agents`` says."""
 
     weight: Fraction
     prior: Fraction
     reports: tuple[tuple[Fraction, Fraction], ...]
+    agents: tuple[int, ...] | None = None
 
 
 # --- what is claimed --------------------------------------------------------------------------------------------------
@@ -65,16 +72,39 @@ def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
     >>> value_bound([first, second], Budget())   # prior 1/5: Pr[h] = 1/4, posterior 4/5; at prior 4/5 it is 1/5
     Fraction(9, 400)
     """
-    together = grouped(
-        (text_key(profile), scaled(structure.weight, mass, budget))
-        for structure in mixture
-        for profile, mass in masses(structure, budget)
-    )
+    return exact_sum([cost for _, parts in by_profile(mixture, budget) for cost in hidden(parts, budget)], budget)
+
+
+def hidden(parts: Sequence[Vector], budget: Budget) -> list[Fraction]:
+    """The terms of what it costs at a profile not to know the structure."""
     terms = []
-    for parts in together.values():
-        if len(parts) > 1:
-            terms.append(risk(vector_sum(parts, budget), budget))
-            terms += [-risk(part, budget) for part in parts]
+    if len(parts) > 1:
+        terms.append(risk(vector_sum(parts, budget), budget))
+        terms += [-risk(part, budget) for part in parts]
+    return terms
+
+
+def unanimous_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
+    """The same over aggregators f that are unanimous: f(p, ..., p) >= p for p > 1/2, and f(p, ..., p) <= p for p < 1/2.
+
+    Where all report p and the posterior y = M(x, 1)/M(x) is not allowed, the nearest forecast that is allowed is p. It
+    costs M(x) (p - y)^2 more.
+
+    >>> entry = Structure(Fraction(1), Fraction(1, 4), ((Fraction(0), Fraction(2, 5)),), (2,))
+    >>> unanimous_bound([entry], Budget())    # (mu/g) (g - b)^2 with g = 4/7
+    Fraction(9, 700)
+    """
+    terms = []
+    for profile, parts in by_profile(mixture, budget):
+        terms += hidden(parts, budget)
+        p = profile[0]
+        if p != HALF and all(x == p for x in profile):
+            mass = vector_sum(parts, budget)
+            total = chance_of(mass, budget)
+            off = p - mass[1] / total
+            if off * (p - HALF) > 0:
+                spend_on(off, off, budget)
+                terms.append(total * off * off)
     return exact_sum(terms, budget)
 
 
@@ -113,29 +143,58 @@ def expected_regret(
 
 
 def masses(structure: Structure, budget: Budget) -> list[tuple[Profile, Vector]]:
-    """Pr[x, omega] of the profiles x that can occur.
+    """Pr[x, omega] of the profiles x that can occur; of the multisets x, if the structure counts its agents.
+
+    k of the m agents with the same pair of reports have the high one in comb(m, k) ways.
 
     >>> half = Fraction(1, 2)
     >>> dict(masses(Structure(Fraction(1), half, ((half, half), (Fraction(0), Fraction(1)))), Budget()))[half, Fraction(0)]
     (Fraction(1, 2), Fraction(0, 1))
+    >>> dict(masses(Structure(Fraction(1), half, ((Fraction(1, 4), Fraction(3, 4)),), (2,)), Budget()))[half / 2, 3 * half / 2]
+    (Fraction(3, 16), Fraction(3, 16))
     """
-    mu = structure.prior
+    mu, counts = structure.prior, structure.agents or (1,) * len(structure.reports)
+    several = prod(m + 1 for m, (low, high) in zip(counts, structure.reports, strict=True) if low < high)
+    budget.spend(3 * sum(counts) * several)  # each is handed on from agent to agent, and looked up
     points: list[tuple[Profile, Vector]] = [((), (1 - mu, mu))]
-    for low, high in structure.reports:
+    for (low, high), m in zip(structure.reports, counts, strict=True):
         for x in (low, high):
             spend_on(x, mu, budget, times=6)
-        given = [(mu, Fraction(1), Fraction(1))]  # each report with its chances in both states
-        if low < high:  # else both are mu: this agent learns nothing, and her one report is as likely in both states
+        given = [((mu,) * m, Fraction(1), Fraction(1))]  # the reports with their chances in both states
+        if low < high:  # else both are mu: these agents learn nothing, and their one report is as likely in both states
             chances = ((low, (high - mu) / (high - low)), (high, (mu - low) / (high - low)))
-            given = [(x, q * (1 - x) / (1 - mu), q * x / mu) for x, q in chances]
+            (l0, l1), (h0, h1) = ((q * (1 - x) / (1 - mu), q * x / mu) for x, q in chances)
+            given = []
+            for k in range(m + 1):
+                for one, other in ((l0, h0), (l1, h1)):
+                    budget.spend((m - k) * size(one) * k * size(other) / BITS)
+                ways = ((low,) * (m - k) + (high,) * k, comb(m, k) * l0 ** (m - k) * h0**k)
+                given.append((*ways, comb(m, k) * l1 ** (m - k) * h1**k))
         longer = []
-        for (profile, (m0, m1)), (x, p0, p1) in product(points, given):
+        for (profile, (m0, m1)), (said, p0, p1) in product(points, given):
             spend_on(m0, p0, budget)
             spend_on(m1, p1, budget)
-            longer.append(((*profile, x), (m0 * p0, m1 * p1)))
+            longer.append(((*profile, *said), (m0 * p0, m1 * p1)))
         points = [(profile, mass) for profile, mass in longer if any(mass)]
-    budget.spend(3 * len(structure.reports) * len(points))  # each is handed on from agent to agent, and looked up
-    return points
+    if structure.agents is None:
+        return points
+    return [(tuple(sorted(profile)), mass) for profile, mass in points]
+
+
+def by_profile(mixture: Sequence[Structure], budget: Budget) -> list[tuple[Profile, list[Vector]]]:
+    """The profiles that can occur, each with w Pr[x, omega] of the structures that show it.
+
+    A structure that counts its agents may show a multiset in several ways. Its posterior is the same in all of them, so
+    that it does not matter whether they are added up.
+    """
+    profiles: dict[str, Profile] = {}
+    together: dict[str, list[Vector]] = defaultdict(list)
+    for structure in mixture:
+        for profile, mass in masses(structure, budget):
+            key = text_key(profile)
+            profiles[key] = profile
+            together[key].append(scaled(structure.weight, mass, budget))
+    return [(profiles[key], parts) for key, parts in together.items()]
 
 
 def grouped(pairs: Iterable[tuple[Key, Vector]]) -> dict[Key, list[Vector]]:
@@ -253,14 +312,27 @@ def read_mixture(
                 f"{at}.prior must lie strictly between 0 and 1, and in the range of the family from {short(low)} to "
                 f"{short(high)}; it is {short(prior)}."
             )
-        if len(pairs) != agents:
-            raise Refused(f"{at}.reports must hold one pair for each of the {agents} agents; there are {len(pairs)}.")
+        counts = read_counts(entry["agents"], agents, at) if "agents" in entry else None
+        if len(pairs) != (agents if counts is None else len(counts)):
+            each = "each of the" if counts is None else "each count of"
+            raise Refused(f"{at}.reports must hold one pair for {each} {agents} agents; there are {len(pairs)}.")
         for j, pair in enumerate(pairs):
             if len(pair) != 2 or not 0 <= pair[0] <= prior <= pair[1] <= 1:
                 raise Refused(f"{at}.reports[{j}] must be a pair with 0 <= low <= prior <= high <= 1.")
-        mixture.append(Structure(entry["weight"], prior, tuple((low, high) for low, high in pairs)))
+        mixture.append(Structure(entry["weight"], prior, tuple((low, high) for low, high in pairs), counts))
+    if len({structure.agents is None for structure in mixture}) > 1:
+        raise Refused(f"{where} must count its agents in every entry or in none.")
     check_weights([structure.weight for structure in mixture], where, budget)
     return mixture
+
+
+def read_counts(value: Any, agents: int, at: str) -> tuple[int, ...]:
+    """How many agents have each pair of reports."""
+    if not isinstance(value, list) or not all(type(count) is int and 0 < count <= agents for count in value):
+        raise Refused(f"{at}.agents must be a list of positive whole numbers; it is {quoted(value)}.")
+    if sum(value) != agents:
+        raise Refused(f"{at}.agents must sum to the {agents} agents of the family; the sum is {sum(value)}.")
+    return tuple(value)
 
 
 def check_weights(weights: Sequence[Fraction], where: str, budget: Budget) -> None:

@@ -19,7 +19,7 @@ LARGEST = 10**300  # larger numbers are no probabilities, and a sentence could n
 DIGITS = 1000  # of a numerator or a denominator
 LABEL = 80  # characters
 SHOWN = 40  # characters of a number that a claim shows
-MOST_AGENTS = 12  # a structure of n agents has 2^n profiles
+MOST_AGENTS = 100  # who are conditionally independent
 STEPS = 15_000_000  # the budget unless the reader gives another; a step takes about a microsecond
 
 RATIONAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?")

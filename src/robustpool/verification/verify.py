@@ -1,10 +1,10 @@
 """Re-check a certificate: every claim, from the file alone.
 
 The file is a JSON object. It holds an aggregator and a family and claims an ``upper`` bound on the aggregator's worst-case
-regret over the family, a ``lower`` bound on the same (its expected regret under a mixture of structures), and a bound on the
-``value`` of the game (no aggregator at all has less expected regret under this mixture). Numbers are doubles and are read
-as exactly what they are; texts such as "1/3" are fractions. What is proved is stated in sentences that are made here,
-from what was checked; the file has to state the same ones.
+regret over the family, a ``lower`` bound on the same (its expected regret under a mixture of structures), a bound on the
+``value`` of the game (no aggregator at all has less expected regret under this mixture), and one for ``unanimous``
+aggregators. Numbers are doubles and are read as exactly what they are; texts such as "1/3" are fractions. What is proved
+is stated in sentences that are made here, from what was checked; the file has to state the same ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from . import cover, log_odds
 from .claims import claims, former
 from .finite import check_finite
 from .forecasts import read_aggregator
-from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, value_bound
+from .mean_and_median import AVERAGES, read_average
+from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, unanimous_bound, value_bound
 from .reading import LATER, MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
 
 if TYPE_CHECKING:
@@ -46,11 +47,13 @@ CERTIFICATE = {
     "upper?": LATER,
     "lower?": LATER,
     "value?": LATER,
+    "unanimous?": LATER,
     "versions": {"robustpool": label, "python": label},
     "hash": LATER,
 }
 INDEPENDENT = {"kind": word("conditionally-independent"), "agents": LATER, "prior_range": [rational]}
 LOG_ODDS = {"kind": word("log-odds"), "phi": log_odds.read_phi}
+BOUNDS = ("upper", "lower", "value", "unanimous")
 UPPER = {"bound": double, "witness": LATER}
 LOWER = {"bound": double, "mixture": MIXTURE}
 
@@ -64,13 +67,15 @@ class Verification:
     upper: float | None = None  # None where the file makes no such claim, or it is not proved
     lower: float | None = None
     value: float | None = None
+    unanimous: float | None = None
     claims: tuple[str, ...] = ()  # what was proved, in words
     label: str | None = None  # what the maker of the file calls it; nothing is proved of that
     over_budget: bool = False  # not refuted: the check would have taken more work than it was allowed
 
     def __repr__(self) -> str:
         """The verdict and the bounds, in a line."""
-        return f"Verification(verified={self.verified}, lower={self.lower}, upper={self.upper}, value={self.value})"
+        bounds = f"lower={self.lower}, upper={self.upper}, value={self.value}"
+        return f"Verification(verified={self.verified}, {bounds})"
 
     def __bool__(self) -> bool:
         """Whether every claim was proved again."""
@@ -99,8 +104,8 @@ def verify(
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a hostile file does, the answer is a sentence
         return Verification(False, f"a claim could not be read ({type(error).__name__}: {quoted(str(error))}).")
-    upper, lower, value = (float(data[name]["bound"]) if name in data else None for name in ("upper", "lower", "value"))
-    return Verification(True, PROVED, upper, lower, value, tuple(proved), data.get("label"))
+    upper, lower, value, unanimous = (float(data[name]["bound"]) if name in data else None for name in BOUNDS)
+    return Verification(True, PROVED, upper, lower, value, unanimous, tuple(proved), data.get("label"))
 
 
 def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None] = lambda _: None) -> list[str]:
@@ -126,21 +131,34 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
         return claims(data, None)
     agents, prior_range = read_family(family)
     read(data["paradigm"], word("additive"), "paradigm")
-    upper, lower = read(data.get("upper"), UPPER, "upper"), read(data.get("lower"), LOWER, "lower")
-    if "value" in data:
-        check_value(data["value"], agents, prior_range, budget)
+    lower = read(data.get("lower"), LOWER, "lower")
+    upper = read(data["upper"], UPPER, "upper") if "upper" in data else None
+    for name in ("value", "unanimous"):
+        if name in data:
+            check_value(data[name], agents, prior_range, budget, name)
     mixture = read_mixture(lower["mixture"], agents, prior_range, "lower.mixture", budget)
-    if isinstance(aggregator, Mapping) and aggregator.get("kind") == "log-odds":
+    kind = aggregator.get("kind") if isinstance(aggregator, Mapping) else None
+    if kind == "log-odds":
         phi: log_odds.Phi = read(aggregator, LOG_ODDS, "aggregator")["phi"]
         check_lower(lower, mixture, phi.forecast, budget)
-        witness = log_odds.read_witness(upper["witness"], "upper.witness")
-        log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
+        if upper is not None:
+            witness = log_odds.read_witness(upper["witness"], "upper.witness")
+            log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
         return claims(data, phi.formula)
+    if kind in AVERAGES:
+        average = read_average(aggregator)
+        if upper is not None:
+            raise Refused(f"an upper bound is not checked for an aggregator of the kind {kind!r}.")
+        check_lower(lower, mixture, average.forecast, budget)
+        return claims(data, average.formula)
     if agents != 2:
         raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
     rule = read_aggregator(aggregator, budget=budget)
+    if not rule.exchangeable and any(structure.agents for structure in mixture):
+        raise Refused("lower.mixture counts its agents, but the aggregator depends on their order.")
     check_lower(lower, mixture, rule.forecast, budget)
-    cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
+    if upper is not None:
+        cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
     return claims(data, rule.formula)
 
 
@@ -152,12 +170,15 @@ def check_lower(
     check_at_most(Fraction(claim["bound"]), exact, "lower.bound", "under its mixture the aggregator has")
 
 
-def check_value(claim: Any, agents: int, prior_range: tuple[Fraction, Fraction], budget: Budget) -> None:
-    """Prove that no aggregator at all has a smaller worst case on the family than the bound, or refuse."""
-    value = read(claim, LOWER, "value")
-    mixture = read_mixture(value["mixture"], agents, prior_range, "value.mixture", budget)
-    exact = value_bound(mixture, budget)
-    check_at_most(Fraction(value["bound"]), exact, "value.bound", "against its mixture some aggregator has")
+def check_value(
+    claim: Any, agents: int, prior_range: tuple[Fraction, Fraction], budget: Budget, name: str = "value"
+) -> None:
+    """Prove that no aggregator at all, or no unanimous one, has a smaller worst case on the family than the bound."""
+    value = read(claim, LOWER, name)
+    mixture = read_mixture(value["mixture"], agents, prior_range, f"{name}.mixture", budget)
+    exact = (unanimous_bound if name == "unanimous" else value_bound)(mixture, budget)
+    some = "some unanimous aggregator" if name == "unanimous" else "some aggregator"
+    check_at_most(Fraction(value["bound"]), exact, f"{name}.bound", f"against its mixture {some} has")
 
 
 def read_family(family: Any) -> tuple[int, tuple[Fraction, Fraction]]:

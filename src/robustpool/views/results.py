@@ -90,21 +90,34 @@ def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, sec
     """The proved bounds, over what, and how they are checked again."""
     data = {
         "rule": rule,
-        **_fields(proof, "claim", "claims", "upper", "lower", "value", "arithmetic"),
+        **_fields(proof, "claim", "claims", "upper", "lower", "value", "unanimous", "arithmetic"),
         "finished": finished,
         "seconds": seconds,
         "output": file,
     }
     lines = {
         "over": _over(proof.data["family"]),
-        NOUNS[proof.data["paradigm"]]: f"{between(proof.lower, proof.upper)} (proved)",
-        "no aggregator below": None if proof.value is None else f"{outward(proof.value, 'ROUND_FLOOR')} (proved)",
+        NOUNS[proof.data["paradigm"]]: _bounds(proof),
+        "no aggregator below": _below(proof),
         "arithmetic": proof.arithmetic,
         "time": f"{seconds:.1f} s",
         "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
         "not finished": None if finished else "the bound holds, but the tolerance was not reached",
     }
     return data, facts(lines, 21)
+
+
+def _bounds(proof: Certificate) -> str:
+    """What is proved of the worst case, and what is not."""
+    if proof.upper is None:
+        return f"at least {outward(proof.lower, 'ROUND_FLOOR')} (proved); no upper bound is proved"
+    return f"{between(proof.lower, proof.upper)} (proved)"
+
+
+def _below(proof: Certificate) -> str | None:
+    """What no aggregator can be better than, and no unanimous one."""
+    bounds = (("", proof.value), ("no unanimous one below ", proof.unanimous))
+    return ", ".join(f"{who}{outward(x, 'ROUND_FLOOR')} (proved)" for who, x in bounds if x is not None) or None
 
 
 def _over(family: dict[str, Any]) -> str:
@@ -117,7 +130,7 @@ def _over(family: dict[str, Any]) -> str:
 def verdict(verdict: Verification, seconds: float) -> View:
     """Whether a certificate is right, and what it proves."""
     data = {
-        **_fields(verdict, "verified", "upper", "lower", "value", "sentence", "claims"),
+        **_fields(verdict, "verified", "upper", "lower", "value", "unanimous", "sentence", "claims"),
         "claim": " ".join(verdict.claims) or None,
         **_fields(verdict, "label", "over_budget"),
         "seconds": seconds,
