@@ -163,7 +163,7 @@ def sign(data: Data) -> Data:
     """State the claims that the content makes, true or not, and hash it."""
     with suppress(*STUMBLES):  # what makes it stumble is refused before its claims are looked at
         aggregator = data["aggregator"]
-        formula = None if data["family"]["kind"] == "finite" else rule_of(aggregator).formula
+        formula = None if data["family"]["kind"] == "finite" else rule_of(aggregator, data["family"]["agents"]).formula
         data["claims"] = claims(data, formula)
     data["hash"] = content_hash(data)
     return data

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..aggregators import pools
 from ..aggregators.grid import GridAggregator
 from ..aggregators.learned_rule import LearnedRule
 from ..aggregators.rules import Rule
@@ -17,6 +18,7 @@ from ..verification.functions_of_the_mean import MEAN_SCHEMAS
 from ..verification.log_odds import Phi, read_phi
 from ..verification.mean_and_median import AVERAGES, Average, read_average
 from ..verification.reading import Refused
+from ..verification.stretched import Stretched, read_stretched
 from .dual import Piece, Problem
 from .log_odds import linear, phi_of
 
@@ -33,6 +35,9 @@ PRIOR_ESTIMATES = {
         {"kappa": "49/100", "delta": "1/50", "side": "above"},
     ],
 }
+MOST_STRETCHED = 5
+"""The most agents for which slopes of n - 1 reports are looked for."""
+
 CUSTOM = (
     "a function that is known only by its values, or that jumps, cannot be certified. worst_case searches for its worst "
     "case; a table of its values on a grid (GridAggregator) can be certified."
@@ -49,7 +54,8 @@ def can_be_certified(chosen: Any, agents: int) -> bool:
 
 def has_upper_bound(aggregator: dict[str, Any], agents: int) -> bool:
     """Whether there is a method to prove upper bounds for an aggregator, as a certificate names it."""
-    return agents == 2 or aggregator["kind"] == "log-odds"
+    stretched = aggregator["kind"] == "stretched-log-odds" and agents <= MOST_STRETCHED
+    return agents == 2 or aggregator["kind"] == "log-odds" or stretched
 
 
 def describe(chosen: Any, agents: int) -> dict[str, Any]:
@@ -65,10 +71,17 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
         return _learned(chosen, agents)
     if not isinstance(chosen, Rule):
         raise UnsupportedError(f"this aggregator has no known formula; {CUSTOM}")
+    return _named(chosen, agents)
+
+
+def _named(chosen: Rule, agents: int) -> dict[str, Any]:
+    """A rule of the catalogue."""
     stem = chosen.name.partition(":")[0]
     phi = phi_of(chosen, agents)
     if phi is not None:
         return {"kind": "log-odds", "phi": phi}
+    if stem == "minimax" and chosen.parameters["unanimous"]:
+        return {"kind": "stretched-log-odds", **dict(zip(("a", "threshold", "c"), pools.stretch(agents), strict=True))}
     if stem in (MEANS if agents == 2 else AVERAGES):
         return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]} if agents == 2 else {"kind": stem}
     if agents == 2 and stem in PRIOR_ESTIMATES:
@@ -97,8 +110,10 @@ def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:
     return {"kind": "log-odds", "phi": linear(Fraction(chosen.slope) / agents, -chosen.intercept)}
 
 
-def rule_of(aggregator: dict[str, Any]) -> Phi | Aggregator | Average:
+def rule_of(aggregator: dict[str, Any], agents: int) -> Phi | Aggregator | Average | Stretched:
     """The aggregator of a certificate on independent agents, as the verifier reads it: a formula and exact forecasts."""
+    if aggregator["kind"] == "stretched-log-odds":
+        return read_stretched(aggregator, agents)
     if aggregator["kind"] in AVERAGES:
         return read_average(aggregator)
     if aggregator["kind"] == "log-odds":

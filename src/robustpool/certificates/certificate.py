@@ -102,7 +102,9 @@ class Certificate:
 
 def write_certificate(parts: dict[str, Any], label: str | None = None) -> Certificate:
     """Put the parts (family, loss, paradigm, aggregator, the bounds) together, with claims, versions and hash."""
-    formula = None if parts["family"]["kind"] == "finite" else rule_of(parts["aggregator"]).formula
+    formula = (
+        None if parts["family"]["kind"] == "finite" else rule_of(parts["aggregator"], parts["family"]["agents"]).formula
+    )
     data = {
         "format": CERTIFICATE_FORMAT,
         "claims": claims(parts, formula),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 KNOTS = {2: 41, 3: 25, 4: 17, 5: 11}
 """How many knots there are between 0 and 1, for so many agents; 9 for more."""
 
-TOLERANCES = {2: 1e-5, 3: 5e-5, 4: 5e-4, 5: 2e-3}
+TOLERANCES = {2: 1e-5, 3: 5e-5, 4: 5e-4}
 """What is proved beyond the worst case found, unless the user asks for another tolerance; 5e-3 for more agents."""
 
 FARTHEST = 4.5  # log-odds of the outermost knots

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from . import cover, log_odds
+from . import cover, log_odds, many_agents
 from .claims import claims, former
 from .finite import check_finite
 from .forecasts import read_aggregator
 from .mean_and_median import AVERAGES, read_average
 from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, unanimous_bound, value_bound
 from .reading import LATER, MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
+from .stretched import read_stretched
 
 if TYPE_CHECKING:
     from flint import arb
@@ -145,6 +146,12 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
             witness = log_odds.read_witness(upper["witness"], "upper.witness")
             log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
         return claims(data, phi.formula)
+    if kind == "stretched-log-odds":
+        stretched = read_stretched(aggregator, agents, budget)
+        check_lower(lower, mixture, stretched.forecast, budget)
+        if upper is not None:
+            many_agents.check_upper(stretched, prior_range, upper["witness"], upper["bound"], budget, watch)
+        return claims(data, stretched.formula)
     if kind in AVERAGES:
         average = read_average(aggregator)
         if upper is not None:
