@@ -96,7 +96,7 @@ def work(x: Floats, agents: int, priors: Floats) -> float:
     return float(len(x) * sum(comb(int(count) + agents - 2, agents - 1) for count in pairs))
 
 
-def ascended(table: SymmetricTable, priors: Floats, *, most: int = 4) -> WorstStructures:
+def ascended(table: SymmetricTable, priors: Floats, *, most: int = 3) -> WorstStructures:
     """What block ascent finds at each prior, from many starts: at most so many structures, the worst first."""
     checks.extra("the worst case of many agents", "solve")
     return joined(mapped(_ascended, [(float(mu), most) for mu in priors], table, compiled=True), table.agents)
