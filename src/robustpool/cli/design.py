@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from typer import Option
 
 from .command import check_report, command
 from .output import Answer
-from .progress import progress_bar
+from .progress import progress_bar, share_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,6 +104,10 @@ def design(
         how: dict[str, Any] = vars(solving)
         solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
     save_design(solution, out)
+    with suppress(KeyboardInterrupt), share_bar() as tell:  # Ctrl-C keeps the design as it is
+        tell("searching between the grid points", 0.0)
+        solution = solution.with_off_grid()
+        save_design(solution, out)
     if solution.converged:
         checkpoint.unlink(missing_ok=True)  # there is nothing left to resume
     if report is not None:
