@@ -12,6 +12,7 @@ from robustpool.aggregators.multisets import additions, grid_ranks, multisets, r
 from robustpool.families.grid_oracle import WorstStructures
 from robustpool.families.independent_nature import written_out
 from robustpool.families.many_agents import ascended, enumerated, symmetric_table, work, worst_any_prior_of
+from robustpool.families.worst_case import off_grid_regret
 from robustpool.losses import get_loss
 from robustpool.solvers.cutting_planes import CuttingPlanes
 
@@ -59,8 +60,12 @@ def test_nature_agrees_with_brute_force_and_block_ascent_never_finds_more(seed: 
     for prior, value in zip(priors, brute, strict=True):
         assert found.values[found.labels[:, 0] == prior].max() <= value + 1e-12
     for response in (alone, helped, found):  # a label is the structure that has the value
-        cost = rp.regret(rp.GridAggregator(f[grid_ranks(len(x), agents)]), response.structure().to_information_structure(),
-                         loss=loss, paradigm=paradigm)
+        cost = rp.regret(
+            rp.GridAggregator(f[grid_ranks(len(x), agents)]),
+            response.structure().to_information_structure(),
+            loss=loss,
+            paradigm=paradigm,
+        )
         assert cost == pytest.approx(response.value, abs=1e-12)
 
 
@@ -87,7 +92,9 @@ def test_three_agents_agree_with_all_structures_written_out() -> None:
     assert max(ours.gap, listed.gap) <= 1e-8
     assert ours.upper == pytest.approx(listed.upper, abs=2e-8)
     nature = written_out(family, square, "additive", ())
-    assert nature.game.payoffs(nature.tables.layout.table_of(ours.aggregator)).max() == pytest.approx(ours.upper, abs=1e-12)
+    assert nature.game.payoffs(nature.tables.layout.table_of(ours.aggregator)).max() == pytest.approx(
+        ours.upper, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -151,3 +158,12 @@ def test_designs_for_three_to_eight_agents_reach_their_gap(agents: int, N: int) 
     solution = rp.solve(rp.ConditionallyIndependent(agents, N, 100), tolerance=1e-6)
     assert solution.stopped is rp.Stopped.GAP
     assert not solution.searched
+
+
+def test_continuous_nature_against_three_agents() -> None:
+    """The best table on three knots has a larger regret than on the grid, and a search finds no worse structure."""
+    free: Any = rp.solve(rp.ConditionallyIndependent(3, 2, None), nature="continuous", tolerance=5e-3)
+    assert free.gap <= 5e-3
+    assert free.searched
+    assert free.lower > rp.solve(rp.ConditionallyIndependent(3, 2, 20), tolerance=1e-3).upper
+    assert off_grid_regret(free.aggregator, (0.0, 1.0)) <= free.upper + 1e-12

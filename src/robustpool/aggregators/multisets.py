@@ -28,7 +28,9 @@ def multisets(size: int, count: int) -> Integers:
     """
     rows = np.zeros((1, 0), dtype=np.int64)
     for k in range(1, count + 1):
-        fewer = [comb(last + k - 1, k - 1) for last in range(size)]  # how many of k - 1 numbers have none above ``last``
+        fewer = [
+            comb(last + k - 1, k - 1) for last in range(size)
+        ]  # how many of k - 1 numbers have none above ``last``
         heads = np.concatenate([rows[:number] for number in fewer])
         rows = np.column_stack((heads, np.repeat(np.arange(size), fewer)))
     return rows

@@ -123,7 +123,7 @@ class IndependentNature(Nature):
     def worst(self, table: Floats) -> WorstStructures:
         """The worst structure of every prior strictly between 0 and 1, or of the lower half where the mirror allows."""
         family, (low, high) = self.family, self.family.prior_range
-        game = {"loss": self.tables.loss, "paradigm": self.paradigm}
+        game: dict[str, Any] = {"loss": self.tables.loss, "paradigm": self.paradigm}
         half = (low, min(high, 0.5 if self.mirrored else 1.0))
         if family.agents != 2:
             oracle = symmetric_table(*self._game, self.by_profile(table), **game)

@@ -109,7 +109,9 @@ def worst_case(
     if family.reports is not None:
         return _on_grid(aggregator, family, loss)
     if family.priors is not None:
-        raise UnsupportedError("the worst case needs reports on a grid if the priors are; leave both open, or the priors.")
+        raise UnsupportedError(
+            "the worst case needs reports on a grid if the priors are; leave both open, or the priors."
+        )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     if family.agents == 2 and loss.kernel is not None:
         starts = search.grid_starts()
@@ -168,7 +170,9 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
 
 def by_multiset(aggregator: AnyAggregator, x: Floats, agents: int) -> Floats | None:
     """What an aggregator says at the multisets of the reports ``x``, 1/2 where 0 meets 1; None if it tells agents apart."""
-    checks.fits_in_memory(f"{comb(len(x) + agents - 1, agents):,} profiles", 40.0 * agents * comb(len(x) + agents - 1, agents))
+    checks.fits_in_memory(
+        f"{comb(len(x) + agents - 1, agents):,} profiles", 40.0 * agents * comb(len(x) + agents - 1, agents)
+    )
     profiles = x[multisets(len(x), agents)]
     comes = ~((profiles == 0).any(axis=1) & (profiles == 1).any(axis=1))
     said = np.full(len(profiles), 0.5)

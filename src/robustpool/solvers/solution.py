@@ -74,10 +74,11 @@ class Solution:
         from ..families.worst_case import off_grid_regret
 
         family, table, settings = self.family, self.aggregator, self.settings
-        independent = isinstance(family, ConditionallyIndependent) and isinstance(table, GridAggregator)
-        if not independent or (settings.nature, settings.paradigm) != ("grid", "additive"):
-            return self
-        if settings.loss not in LOSSES or get_loss(settings.loss).kernel is None:
+        regret = (settings.nature, settings.paradigm) == ("grid", "additive")
+        known = settings.loss in LOSSES and get_loss(settings.loss).kernel is not None
+        if not (
+            isinstance(family, ConditionallyIndependent) and isinstance(table, GridAggregator) and regret and known
+        ):
             return self
         return replace(self, off_grid=off_grid_regret(table, family.prior_range, settings.loss))
 

@@ -94,7 +94,7 @@ def _upper(design: Design, digits: int) -> str:
 
 def _cost(design: Design, file: str) -> Section:
     least = f"{_say('nobody', design)} has a worst case below"
-    rows = (
+    rows: tuple[tuple[str, str, str], ...] = (
         (least, outward(design.lower, "ROUND_FLOOR", 9), "measured in floating point, not proved"),
         ("worst case of this design", _upper(design, 9), _say("sure", design)),
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
