@@ -44,7 +44,9 @@ class SolvingOptions:
 @command
 def design(
     *,
-    agents: Annotated[int | None, Option(help="How many conditionally independent agents.", show_default="2")] = None,
+    agents: Annotated[
+        int | None, Option(help="How many conditionally independent agents, 1 to about 8.", show_default="2")
+    ] = None,
     reports: Annotated[int | None, Option(help="N: their reports are multiples of 1/N.", show_default="20")] = None,
     priors: Annotated[
         str | None, Option(help="M: the priors are multiples of 1/M; or continuous.", show_default="400")

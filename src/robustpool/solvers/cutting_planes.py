@@ -62,7 +62,7 @@ class CuttingPlanes(Solver):
     """The settings: the gap to reach, the round limit, and which of the best tables to return.
 
     ``canonical`` chooses, among the tables within the tolerance of the best, the smoothest (``"smooth"``) or the one
-    nearest to a rule (its name), for two independent agents on a grid.
+    nearest to a rule (its name), for independent agents on a grid.
     """
 
     tolerance: float = 1e-6
