@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,12 @@ from robustpool.families.many_agents import ascended, enumerated, symmetric_tabl
 from robustpool.families.worst_case import off_grid_regret
 from robustpool.losses import get_loss
 from robustpool.solvers.cutting_planes import CuttingPlanes
+from robustpool.views import results
+from robustpool.views.design_page import design_page
+from robustpool.wording import between_points
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def random_game(seed: int) -> tuple[rp.ConditionallyIndependent, str, str]:
@@ -167,3 +173,18 @@ def test_continuous_nature_against_three_agents() -> None:
     assert free.searched
     assert free.lower > rp.solve(rp.ConditionallyIndependent(3, 2, 20), tolerance=1e-3).upper
     assert off_grid_regret(free.aggregator, (0.0, 1.0)) <= free.upper + 1e-12
+
+
+def test_a_design_says_what_it_costs_between_the_grid_points(tmp_path: Path) -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(3, 2, 4), tolerance=1e-3).with_off_grid()
+    assert solution.off_grid is not None
+    data, lines = results.design(solution, "design.json", None, "checkpoint")
+    said = between_points(solution.off_grid)
+    assert data["off_grid"] == solution.off_grid
+    assert f"off the grid        regret {said}" in lines
+    rp.save_design(solution, tmp_path / "design.json")
+    loaded = rp.load_design(tmp_path / "design.json")
+    assert loaded.bounds.off_grid == solution.off_grid
+    assert said in str(loaded._repr_html_())
+    assert said in str(solution._repr_html_())
+    assert "regret between the grid points, at least" in str(design_page(loaded))
