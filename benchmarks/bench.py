@@ -7,10 +7,12 @@ against N into out/bench.png, and prints the exponent of the fitted power law.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 import warnings
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +153,72 @@ def memory() -> None:
     print(f"\nMemory for 200,000 structures: cvxpy needs {grown['cvxpy'] / grown['cutting planes']:.1f} times as much.")
 
 
+MANY = ((2, 20), (3, 20), (4, 20), (5, 10), (6, 6), (7, 5), (8, 4))
+"""Numbers of agents and of reports; the priors are multiples of 1/100."""
+
+OURS = """
+rp.solve(small)  # compile
+began = time.perf_counter()
+solution = rp.solve(family, tolerance=1e-6)
+"""
+
+LISTED = """
+from robustpool.losses import get_loss
+from robustpool.solvers.cutting_planes import CuttingPlanes
+def all_of(family):
+    nature = family.written_out(get_loss("square"), "additive", ())
+    return next(state for state in CuttingPlanes(1e-6).iterate(nature) if state.upper - state.lower <= 1e-6 or state.round > 99)
+all_of(small)  # compile
+began = time.perf_counter()
+solution = all_of(family)
+"""
+
+MEASURED = """
+import json, resource, time
+import robustpool as rp
+family, small = (rp.ConditionallyIndependent({agents}, *size) for size in (({N}, 100), (2, 4)))
+{work}
+seconds = time.perf_counter() - began
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+print(json.dumps([seconds, peak, solution.lower, solution.upper]))
+"""
+
+
+def many_agents() -> None:
+    """Two to eight agents, each design in a process of its own; beside it the same game with every structure in a list."""
+    print("\nConditionally independent agents, M = 100, to a gap of 1e-6: time / time of two agents")
+    print("agents   N  multisets    time  peak GB        gap  written out / ours  its peak GB")
+    times, sizes, first = [], [], 1.0
+    for agents, N in MANY:
+        seconds, peak, lower, upper = _measured(OURS, agents, N) or (np.nan, np.nan, np.nan, np.nan)
+        first = seconds if agents == 2 else first
+        listed = _measured(LISTED, agents, N) if agents > 2 else None
+        theirs = ("-", "-") if agents == 2 else (f"> {4 * PATIENCE / seconds:.0f}", "given up")
+        if listed is not None:
+            assert max(lower, listed[2]) <= min(upper, listed[3]) + 1e-9
+            theirs = f"{listed[0] / seconds:.1f}", f"{listed[1]:.2f}"
+        count = comb(N + agents, agents)
+        cells = f"{agents:>6} {N:>3} {count:>10,} {seconds / first:>7.1f} {peak:>8.2f} {upper - lower:>10.0e}"
+        print(f"{cells}  {theirs[0]:>18}  {theirs[1]:>11}", flush=True)
+        times.append(seconds)
+        sizes.append(count)
+    exponent = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]
+    print(f"three to eight agents: the time grows like multisets^{exponent:.1f}")
+
+
+def _measured(work: str, agents: int, N: int) -> tuple[float, float, float, float] | None:
+    """Seconds, peak memory in GB and the bounds; None if it takes too long or does not fit into memory."""
+    code = MEASURED.format(work=work, agents=agents, N=N)
+    limited = f"import resource\nresource.setrlimit(resource.RLIMIT_AS, (8 * 10**9, 8 * 10**9))\n{code}"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", limited], capture_output=True, text=True, check=True, timeout=4 * PATIENCE
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return None
+    return tuple(json.loads(done.stdout))
+
+
 def draw(runs: list[tuple[int, Timed, Timed]], path: Path) -> None:
     import matplotlib as mpl
 
@@ -185,6 +253,7 @@ def main() -> None:
     rp.solve(rp.random_family(10))
     rp.solve(rp.ConditionallyIndependent(2, 4, 8), method="multiplicative-weights", rounds=3)
     runs = independent_agents()
+    many_agents()
     finite_families()
     memory()
     draw(runs, Path("out/bench.png"))

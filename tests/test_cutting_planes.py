@@ -358,7 +358,7 @@ def test_what_a_canonical_table_is_not_for() -> None:
         rp.solve(rp.ConditionallyIndependent(2, 4, 8), canonical="magic")
     with input_error("canonical requires cutting planes and nature on the grid"):
         rp.solve(rp.random_family(3), canonical="smooth", method="multiplicative-weights")
-    with unsupported_error("a canonical table is chosen for two conditionally independent agents"):
+    with unsupported_error("a canonical table is chosen for conditionally independent agents"):
         rp.solve(rp.random_family(3), canonical="smooth")
 
 
@@ -378,11 +378,11 @@ def test_a_coarse_grid_starts_a_fine_one() -> None:
 def test_what_continuous_nature_is_not_for() -> None:
     for family, options in (
         (rp.random_family(3), {}),
-        (rp.ConditionallyIndependent(3, 4, None), {}),
+        (rp.ConditionallyIndependent(3, 4, None), {"loss": "log"}),
         (rp.ConditionallyIndependent(2, 4, None), {"loss": "log"}),
         (rp.ConditionallyIndependent(2, 4, None), {"method": "multiplicative-weights"}),
     ):
-        with unsupported_error("continuous nature is for two conditionally independent agents"):
+        with unsupported_error("continuous nature is for conditionally independent agents"):
             rp.solve(family, nature="continuous", **options)  # type: ignore[arg-type]
     with input_error("nature must be one of grid, continuous; it is 'wild'"):
         rp.solve(rp.random_family(3), nature="wild")

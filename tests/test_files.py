@@ -223,7 +223,7 @@ def test_a_design_that_is_not_whole_is_refused_in_a_sentence(tmp_path: Path, kin
         rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 2, 4)), file)
     data = json.loads(file.read_text())
     del data["hash"]
-    later = "nature canonical canonical_applied upper_is exchanged prior_range interpolation guarantee"
+    later = "nature canonical canonical_applied upper_is off_grid exchanged prior_range interpolation guarantee"
     values: list[tuple[Any, ...]] = [(), (None,), ("x",), (-1,), (10**400,), ([],), ({},), (True,)]
     sentences = []
     for place in places(data):

@@ -112,7 +112,9 @@ def test_what_is_no_probability_is_refused(probabilities: list[float], sentence:
 
 @pytest.mark.parametrize("rule", [3, None, ["mean"]])
 def test_what_is_no_rule_is_refused(rule: str) -> None:
-    with input_error(r"^rule must be the name of a rule, the file of a design or of a fitted pool, or a callable; it is .*\.$"):
+    with input_error(
+        r"^rule must be the name of a rule, the file of a design or of a fitted pool, or a callable; it is .*\.$"
+    ):
         aggregate([0.7, 0.6], rule)
 
 

@@ -97,7 +97,9 @@ def exact_rule(rule: Stretched, x: list[Any]) -> Any:
         log_odds = (report / (1 - report)).log()
         low = at < arb(0.5)
         beyond = (-log_odds if low else log_odds) - ball(rule.threshold)
-        bent = ball(rule.c) * beyond * beyond if (beyond[0] if isinstance(beyond, arb_series) else beyond) > 0 else arb(0)
+        bent = (
+            ball(rule.c) * beyond * beyond if (beyond[0] if isinstance(beyond, arb_series) else beyond) > 0 else arb(0)
+        )
         z = z + (ball(rule.a) * log_odds + (-bent if low else bent)) / rule.agents
     return 1 / (1 + (-z).exp())
 
@@ -150,7 +152,7 @@ def test_bending_on_tiny_boxes_is_minus_the_second_derivative(x: list[float], mu
 def assert_close(bend: Any, series: arb_series, x: list[float], mu: float) -> None:
     """At least minus the second derivative, and hardly more; h'' jumps at the threshold, where a tiny box may see both sides."""
     exact = -2 * float(series[2].mid())
-    size = (1 + abs(exact)) / min(min(x), 1 - max(x)) ** 3 / mu ** len(x)
+    size = (1 + abs(exact)) / min(*x, 1 - max(x)) ** 3 / mu ** len(x)
     assert exact - 1e-9 * (1 + abs(exact)) <= bend[0] <= exact + 2.0**-30 * size
 
 
@@ -214,13 +216,17 @@ def exact_line(slopes: Slopes, x: Any, mu: float) -> float:
     flat = (1 - share) * slopes.values[0] + share * slopes.values[1]
     table = np.empty((size,) * (n - 1))
     for value, key in zip(flat, np.concatenate(list(multisets(size, n - 1))).tolist(), strict=True):
-        for place in {tuple(np.array(key)[list(order)]) for order in np.ndindex(*[n - 1] * (n - 1)) if len({*order}) == n - 1}:
+        for place in {
+            tuple(np.array(key)[list(order)]) for order in np.ndindex(*[n - 1] * (n - 1)) if len({*order}) == n - 1
+        }:
             table[place] = value
     total = 0.0
     for i in range(n):
         rest = table
         for report in np.delete(x, i):
-            rest = np.array([np.interp(report, slopes.knots, column) for column in rest.reshape(size, -1).T]).reshape(rest.shape[1:])
+            rest = np.array([np.interp(report, slopes.knots, column) for column in rest.reshape(size, -1).T]).reshape(
+                rest.shape[1:]
+            )
         total += float(rest) * (x[i] - mu)
     return total
 

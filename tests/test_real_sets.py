@@ -110,7 +110,9 @@ def test_what_the_advice_recommends_on_real_forecasts(name: str) -> None:
     comparison = compare(real(name))
     if name == "aggrecat_replication":
         assert comparison.recommended == "mean"
-        assert said(comparison).startswith("What to do: keep your current rule, or use the mean, until 40 questions are ")
+        assert said(comparison).startswith(
+            "What to do: keep your current rule, or use the mean, until 40 questions are "
+        )
         return
     assert comparison.fitted is not None
     assert comparison.recommended == "fitted"

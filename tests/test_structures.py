@@ -156,7 +156,9 @@ def test_aggregators_have_names() -> None:
     structure = rp.InformationStructure([[0.5, 0.0], [0.0, 0.5]])
     assert rp.regret("mean", structure) == rp.regret(rp.get_rule("mean"), structure) == 0
     assert rp.worst_case("mean").regret == pytest.approx(1 / 16)
-    with input_error("rule must be the name of a rule, the file of a design or of a fitted pool, or a callable; it is 3"):
+    with input_error(
+        "rule must be the name of a rule, the file of a design or of a fitted pool, or a callable; it is 3"
+    ):
         rp.regret(3, structure)  # type: ignore[arg-type]
 
 

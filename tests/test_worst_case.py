@@ -15,7 +15,8 @@ import robustpool as rp
 from refusals import input_error, unsupported_error
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
-from robustpool.families.worst_case import continuous_regrets
+from robustpool.families.worst_case import continuous_regrets, encode
+from robustpool.losses import get_loss
 from robustpool.losses.square import Square
 
 # rule, agents, published worst-case regret, digits, source. The searches behind them bound the supremum from below.
@@ -187,10 +188,53 @@ def test_on_finite_families_and_grids() -> None:
     assert grid.regret <= free.regret + 1e-15 <= 0.026
 
 
-def test_more_than_two_agents_may_report_anything_unless_a_grid_is_given() -> None:
-    family = rp.ConditionallyIndependent(agents=3, prior_range=(0.2, 0.4))
-    anything = replace(family, reports=None, priors=None)
-    assert rp.worst_case("mean", family).regret == rp.worst_case("mean", anything).regret
+@pytest.mark.parametrize(("agents", "N", "M"), [(1, 6, 10), (3, 5, 10), (4, 3, 8)])
+def test_any_number_of_agents_on_a_grid(agents: int, N: int, M: int) -> None:
+    """The worst of all structures, written out; with any prior or any reports it is at least that."""
+    family = rp.ConditionallyIndependent(agents, N, M, (0.2, 0.7))
+    every = rp.regrets("mean", family.enumerate(pruned=False).flat).max()
+    grid = rp.worst_case("mean", family)
+    assert grid.exhaustive
+    assert grid.regret == pytest.approx(every, abs=1e-13)
+    some = rp.worst_case("mean", replace(family, priors=None))
+    assert not some.exhaustive
+    assert (
+        grid.regret - 1e-13
+        <= some.regret
+        <= rp.worst_case("mean", replace(family, reports=None, priors=None)).regret + 1e-9
+    )
+
+
+def test_a_grid_that_is_too_large_is_searched_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = rp.ConditionallyIndependent(3, 4, 8)
+    every = rp.worst_case("mean", family)
+    monkeypatch.setattr("robustpool.families.worst_case.MOST_WORK", 10.0)
+    monkeypatch.setattr("robustpool.families.many_agents.MOST_WORK", 10.0)
+    found = rp.worst_case("mean", family)
+    assert every.exhaustive
+    assert not found.exhaustive
+    assert found.regret <= every.regret
+
+
+def test_agents_who_are_told_apart_are_not_enumerated() -> None:
+    with unsupported_error("on a grid is for aggregators that treat the agents alike"):
+        rp.worst_case(lambda x: x[:, 0], rp.ConditionallyIndependent(3, 4, 8))
+    free = rp.worst_case(lambda x: x[:, 0], rp.ConditionallyIndependent(3, None, None))
+    assert free.regret > 0.2
+
+
+def test_the_regret_between_the_points_of_a_grid_is_found() -> None:
+    """It is at least the regret of every structure drawn at random, and more than on the grid."""
+    solution: Any = rp.solve(rp.ConditionallyIndependent(3, 4, 8), tolerance=1e-4).with_off_grid()
+    assert solution.off_grid > solution.upper + 0.01
+    rng = np.random.default_rng(0)
+    prior = rng.uniform(0.05, 0.95, 3000)
+    share = rng.random((3000, 3, 2))
+    reports = np.stack((prior[:, None] * share[..., 0], 1 - (1 - prior[:, None]) * share[..., 1]), axis=2)
+    regrets = continuous_regrets(solution.aggregator, encode(prior, reports), get_loss("square"))
+    assert solution.off_grid >= regrets.max()
+    free = rp.solve(rp.ConditionallyIndependent(2, 2, None), nature="continuous", tolerance=0.05, rounds=1)
+    assert free.with_off_grid().off_grid is None  # its upper bound is about any reports already
 
 
 def broken(_: Any) -> Any:
@@ -204,8 +248,8 @@ def test_bad_aggregators_get_one_sentence() -> None:
         rp.worst_case(lambda x: x)
     with input_error(r"aggregator 'broken' failed on \d+ profiles: KeyError: 'x'"):
         rp.worst_case(broken)
-    with unsupported_error("the worst case on a grid is searched for two agents"):
-        rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, 5, 10))
+    with unsupported_error("the worst case needs reports on a grid if the priors are"):
+        rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, None, 10))
     with unsupported_error("the worst case is searched under proper losses, not under 'custom'"):
         rp.worst_case(rp.get_rule("mean"), loss=rp.ConvexLoss(lambda y, state: y - state))
 

@@ -38,6 +38,15 @@ def between(lower: float, upper: float, digits: int = 12) -> str:
     return f"between {outward(lower, 'ROUND_FLOOR', digits)} and {outward(upper, 'ROUND_CEILING', digits)}"
 
 
+def between_points(regret: float) -> str:
+    """What a search found between the points of a grid: the worst case there is at least that.
+
+    >>> between_points(0.15434567)
+    'at least 0.154345 (found by search)'
+    """
+    return f"at least {outward(regret, 'ROUND_FLOOR', 6)} (found by search)"
+
+
 def at_most(value: float, digits: int = 2) -> str:
     """A gap as text, rounded up to some significant digits.
 

@@ -17,6 +17,7 @@ from .. import checks
 from ..errors import InputError, UnsupportedError
 from ..numerics import merge_rounded, unique_rows
 from ..structures.report_formats import as_seen
+from .multisets import additions, multisets, ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -266,6 +267,41 @@ def lay_out(reports: Floats, report: ReportFormat, states: int, restrictions: Se
         of_family=image[0],
         differences=_between_cells(bonds, cell, flipped, balanced),
         constraints=tuple(r for r in restrictions if isinstance(r, Constrained)),
+    )
+
+
+def lay_out_multisets(x: Floats, agents: int, restrictions: Sequence[Restriction]) -> TableLayout:
+    """The layout of a table that treats the agents alike, with probabilities ``x`` as reports: a profile for each multiset.
+
+    The reports 1 - x are those of the mirror. Constraints of users are stated on all profiles, so they are not for this.
+    """
+    rows, size = multisets(len(x), agents), len(x)
+    plain = np.arange(len(rows))
+    turned = plain if not any(isinstance(r, Mirrored) for r in restrictions) else ranks(size - 1 - rows)
+    names, cell = np.unique(np.minimum(plain, turned), return_inverse=True)
+    flipped = turned < plain
+    balanced = np.zeros(len(names), dtype=bool)
+    balanced[cell] = (turned == plain) & any(isinstance(r, Mirrored) for r in restrictions)
+    reports = x[rows][:, :, None]
+    step = additions(size, agents)
+    above = step.ranks[step.first[-1] :].reshape(-1, size).astype(np.int64)  # one agent's report rises by a step
+    low, high = above[:, :-1].ravel(), above[:, 1:].ravel()
+    lower, upper = np.concatenate((low, high)), np.concatenate((high, low))
+    bonds = []
+    for restriction in restrictions:
+        if isinstance(restriction, (Lipschitz, Monotone)):
+            slack = restriction.slacks(reports[upper] - reports[lower], 1)
+            keep = np.isfinite(slack)
+            bonds.append((lower[keep], upper[keep], slack[keep]))
+    return TableLayout(
+        reports=checks.frozen(reports),
+        cell=cell,
+        flipped=flipped,
+        balanced=balanced,
+        cells=len(names),
+        of_family=plain,
+        differences=_between_cells(bonds, cell, flipped, balanced),
+        constraints=(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from typer import Option
 
 from .command import check_report, command
 from .output import Answer
-from .progress import progress_bar
+from .progress import progress_bar, share_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,9 @@ class SolvingOptions:
 @command
 def design(
     *,
-    agents: Annotated[int | None, Option(help="How many conditionally independent agents.", show_default="2")] = None,
+    agents: Annotated[
+        int | None, Option(help="How many conditionally independent agents, 1 to about 8.", show_default="2")
+    ] = None,
     reports: Annotated[int | None, Option(help="N: their reports are multiples of 1/N.", show_default="20")] = None,
     priors: Annotated[
         str | None, Option(help="M: the priors are multiples of 1/M; or continuous.", show_default="400")
@@ -104,6 +106,10 @@ def design(
         how: dict[str, Any] = vars(solving)
         solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
     save_design(solution, out)
+    with suppress(KeyboardInterrupt), share_bar() as tell:  # Ctrl-C keeps the design as it is
+        tell("searching between the grid points", 0.0)
+        solution = solution.with_off_grid()
+        save_design(solution, out)
     if solution.converged:
         checkpoint.unlink(missing_ok=True)  # there is nothing left to resume
     if report is not None:

@@ -10,7 +10,7 @@ from ..aggregators.grid import GridAggregator  # noqa: TC001  # the reader of fi
 from ..aggregators.table import TableAggregator  # noqa: TC001
 from ..errors import InputError
 from ..families.conditionally_independent import ConditionallyIndependent  # noqa: TC001
-from ..wording import between
+from ..wording import between, between_points
 from . import records  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class Design:
             ("value of the game", f"{between(self.lower, self.upper, 9)}, {proved}"),
             ("lower bound", f"measured ({bounds.arithmetic})"),
             ("upper bound", bounds.upper_is),
+            *([("between the grid points", between_points(bounds.off_grid))] if bounds.off_grid is not None else []),
             ("family", self.family.kind),
             ("game", f"{self.settings.loss} loss, {self.settings.paradigm}"),
             ("stopped because", self.stopped.sentence),

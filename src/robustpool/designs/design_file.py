@@ -37,6 +37,7 @@ OLDER: dict[str, Any] = {
     "canonical": None,
     "canonical_applied": False,
     "upper_is": "measured",
+    "off_grid": None,
     "exchanged": [],
     "prior_range": [0.0, 1.0],
 }

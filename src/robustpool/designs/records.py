@@ -55,6 +55,7 @@ class Bounds:
     proved: bool
     upper_is: str  # measured or found by search
     arithmetic: str
+    off_grid: float | None = None  # the worst regret that a search found between the grid points
 
     @property
     def searched(self) -> bool:

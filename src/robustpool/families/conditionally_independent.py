@@ -119,7 +119,7 @@ class ConditionallyIndependent:
         from .continuous_nature import ContinuousNature
         from .independent_nature import has_oracle, independent_nature, written_out
 
-        exact = has_oracle(self, loss, paradigm, restrictions)
+        exact = has_oracle(loss, paradigm, restrictions)
         if kind == "continuous":
             if not (exact and loss.quadratic and paradigm == "additive" and self.reports is not None):
                 raise UnsupportedError(NO_CONTINUUM)

@@ -1,9 +1,9 @@
-"""Nature on the continuum: two independent agents with any reports and any prior, against a table that is interpolated.
+"""Nature on the continuum: independent agents with any reports and any prior, against a table that is interpolated.
 
 Between the knots the forecast is a fixed mean of the table's entries, f(x) = sum_c a_c table_c + constant, so the
 regret sum_j p_j (f(x_j) - g_j)^2 of a structure is a convex quadratic of the table, wherever its reports lie: one
-second-order cone a cut. Nature's answer is a search (the exact maximum on a grid finer than the knots, then local
-searches from its best structures), so the upper bound is *found*; the lower bound is a bound: at the table y that a
+second-order cone a cut. Nature's answer is a search (the exact maximum on a grid finer than the knots, or block ascent for
+more than two agents, then local searches from its best structures), so the upper bound is *found*; the lower bound is a bound: at the table y that a
 quadratic programme proposes against a mixture, convexity gives for every table z of the box
 
     phi(z) >= phi(y) + phi'(y) . (z - y) + lambda . (G z - slack)  >=  its minimum over the box, cell by cell.
@@ -19,15 +19,16 @@ import numpy as np
 
 from ..aggregators.grid import corners
 from ..conic import solve_cones
-from ..game.interpolated_master import POINTS, InterpolatedCuts, InterpolatedMaster
+from ..game.interpolated_master import InterpolatedCuts, InterpolatedMaster
 from ..structures.binary_structure import independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
 from .independent_nature import NARROW, IndependentNature, settled
 from .nature import Answer, Nature
-from .worst_case import Search, labelled, starts_from, tabulated, worst_case
+from .worst_case import Search, continuous_regrets, labelled, off_grid_regret, starts_from, tabulated, worst_case
 
 if TYPE_CHECKING:
+    from ..aggregators.grid import GridAggregator
     from ..typing import Floats
 
 
@@ -59,8 +60,10 @@ class ContinuousNature(IndependentNature):
         return reports, inside if len(inside) else np.array([min(least, 1 - TINY)])
 
     def answer(self, table: Floats) -> Answer:
-        """See Nature; the label is prior, low, high, low, high."""
+        """See Nature; the label is prior, then low and high of each agent."""
         aggregator = self.aggregator(table)
+        if self.family.agents != 2:
+            return self._searched(aggregator)
         x, priors = self.fine
         f = tabulated(aggregator, x)
         response = worst_by_prior(x, f, priors)
@@ -73,6 +76,15 @@ class ContinuousNature(IndependentNature):
             labels.append(worst_by_pair(x, f, response.worst(6)[:, 0]).worst(MOST_CUTS))
         return Answer(max(response.value, zoomed.value), np.concatenate(labels))
 
+    def _searched(self, aggregator: GridAggregator) -> Answer:
+        """Block ascent on the knots and points between them at many priors, then local searches from the worst."""
+        search, agents = Search(aggregator, self.tables.loss, self.family.prior_range), self.family.agents
+        starts = search.clipped(search.ascent_starts(agents, MOST_CUTS // 2))
+        polished = search.climb(starts[: max(4, POLISHED >> max(agents - 3, 0))], np.random.default_rng(0), steps=60)
+        points = np.concatenate((polished, starts))
+        values = continuous_regrets(aggregator, points, self.tables.loss)
+        return Answer(float(values.max()), labelled(points[np.argsort(-values, kind="stable")]))
+
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""
         from scipy import sparse
@@ -81,24 +93,25 @@ class ContinuousNature(IndependentNature):
         mass = independent_masses(priors, reports).reshape(-1, 2)
         chance = mass.sum(axis=1)
         g = np.divide(mass[:, 1], chance, out=np.full(len(mass), 0.5), where=chance > 0)
-        profiles = independent_profiles(reports).reshape(-1, 2)
+        points, agents = 2**self.family.agents, self.family.agents
+        profiles = independent_profiles(reports).reshape(-1, agents)
         layout, size, root = self.tables.layout, len(self.family.report_grid), np.sqrt(chance)
         columns, values, constant = [], [], np.zeros(len(profiles))
         for corner, share in corners(profiles, size - 1):
-            profile = corner @ (size, 1)
+            profile = self.profiles(corner)
             flipped = layout.flipped[profile]
             columns.append(layout.cell[profile])
             values.append(root * np.where(flipped, -share, share))
             constant += np.where(flipped, share, 0.0)
-        entries = (np.concatenate(values), (np.tile(np.arange(len(profiles)), 4), np.concatenate(columns)))
+        entries = (np.concatenate(values), (np.tile(np.arange(len(profiles)), points), np.concatenate(columns)))
         matrix = sparse.csr_matrix(entries, shape=(len(profiles), self.tables.cells))
-        return InterpolatedCuts(matrix, root * (g - constant))
+        return InterpolatedCuts(matrix, root * (g - constant), points)
 
     def payoffs(self, labels: Floats, table: Floats) -> Floats:
         """The regret of a table on the structures with these labels."""
         cuts = self.cuts(labels)
         residual = cuts.roots @ self.tables.polyhedron.flat(table) - cuts.targets
-        return np.sum((residual**2).reshape(-1, POINTS), axis=1)
+        return np.sum((residual**2).reshape(-1, cuts.points), axis=1)
 
     def master(self) -> InterpolatedMaster:
         """See Nature."""
@@ -108,8 +121,8 @@ class ContinuousNature(IndependentNature):
         """See Nature: the bound of the module's head."""
         from scipy import sparse
 
-        heavy = np.repeat(weights, POINTS) > 1e-14
-        scale = sparse.diags(np.sqrt(np.repeat(weights, POINTS)[heavy]))
+        heavy = np.repeat(weights, cuts.points) > 1e-14
+        scale = sparse.diags(np.sqrt(np.repeat(weights, cuts.points)[heavy]))
         roots, targets = scale @ cuts.roots[heavy], scale @ cuts.targets[heavy]
         polyhedron = self.tables.polyhedron
         solution = solve_cones(
@@ -138,6 +151,9 @@ class ContinuousNature(IndependentNature):
         def worst(one: Floats) -> float:
             """The largest payoff that searches find."""
             free = replace(self.family, reports=None, priors=None)
+            if self.family.agents != 2:
+                found = off_grid_regret(self.aggregator(one), self.family.prior_range)
+                return float(max(self.answer(one).value, self.payoffs(labels, one).max(initial=0.0), found))
             searched = [worst_case(self.aggregator(one), free, rng=seed).regret for seed in (1, 2, 3)]
             seen = self.payoffs(labels, one).max(initial=0.0)
             return float(max(self.answer(one).value, seen, *searched))

@@ -17,7 +17,7 @@ from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ..losses.loss import Loss
     from ..typing import Floats
@@ -53,25 +53,30 @@ class WorstStructures(NamedTuple):
         return BinaryStructure(float(label[0]), label[1:].reshape(-1, 2))
 
 
-def joined(parts: Iterable[WorstStructures]) -> WorstStructures:
+def joined(parts: Iterable[WorstStructures], agents: int = 2) -> WorstStructures:
     """The structures of all parts, in order."""
-    none = WorstStructures(np.zeros(0), np.zeros((0, 5)))
+    none = WorstStructures(np.zeros(0), np.zeros((0, 1 + 2 * agents)))
     return WorstStructures(*map(np.concatenate, zip(none, *parts, strict=True)))
 
 
 def parameters(labels: Floats) -> tuple[Floats, Floats]:
-    """Labels prior, low, high, low, high as priors (m,) and reports (m, 2, 2)."""
-    return labels[:, 0], labels[:, 1:].reshape(-1, 2, 2)
+    """Labels prior, low, high, low, high, ... as priors (m,) and reports (m, agents, 2)."""
+    return labels[:, 0], labels[:, 1:].reshape(len(labels), -1, 2)
 
 
 def oracle_grid(x: Floats, f: Floats, *, loss: str | Loss = "square", paradigm: str = "additive") -> Grid:
-    """What the compiled oracle takes: the case is the loss's own number, and 2 more where the payoff is the whole loss."""
+    """What the compiled oracle takes: the reports, the forecasts and the case of the game."""
+    return x, np.ascontiguousarray(f, dtype=np.float64), compiled_case(loss, paradigm)
+
+
+def compiled_case(loss: str | Loss, paradigm: str) -> int:
+    """The case of ``envelopes.penalty``: the loss's own number, and 2 more where the payoff is the whole loss."""
     loss = get_loss(loss)
     if loss.kernel is None:
         raise UnsupportedError(
-            f"the exact worst case of two agents is compiled for the square and the log loss, not for {loss.name!r}."
+            f"the exact worst case is compiled for the square and the log loss, not for {loss.name!r}."
         )
-    return x, np.ascontiguousarray(f, dtype=np.float64), loss.kernel + 2 * (paradigm == "absolute")
+    return loss.kernel + 2 * (paradigm == "absolute")
 
 
 def worst_by_prior(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
@@ -124,22 +129,39 @@ def worst_any_prior(
     The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
     result is found, not proved. The game is a loss and a paradigm, as above.
     """
+    coarse, peaks = peaks_over_priors(x, prior_range, lambda priors: worst_by_prior(x, f, priors, **game))
+    if len(peaks.priors) == 0:
+        return coarse
+    low, high = peaks.low, peaks.high
+    for _ in range(60):
+        one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        values = worst_by_prior(x, f, np.concatenate((one, other)), **game).values
+        better = values[: len(low)] >= values[len(low) :]
+        low, high = np.where(better, low, one), np.where(better, other, high)
+    return joined((coarse, worst_by_prior(x, f, np.concatenate((peaks.priors, (low + high) / 2)), **game)))
+
+
+class Peaks(NamedTuple):
+    """Priors of a grid with a larger payoff than their neighbours, which are the ends of an interval."""
+
+    priors: Floats
+    low: Floats
+    high: Floats
+
+
+def peaks_over_priors(
+    x: Floats, prior_range: tuple[float, float], worst: Callable[[Floats], WorstStructures]
+) -> tuple[WorstStructures, Peaks]:
+    """What is worst at the priors of a fine grid (``worst`` says it), and the highest peaks over it."""
     least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
     count = max(200, 8 * len(x))
     tails = 10.0 ** np.arange(-9, -2)
     priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
     priors = priors[(priors >= least) & (priors <= most)]
-    coarse = worst_by_prior(x, f, priors, **game)
-    if len(priors) == 0:
-        return coarse
-    padded = np.concatenate(([-np.inf], coarse.values, [-np.inf]))
+    coarse = worst(priors)
+    heights = np.array([coarse.values[coarse.labels[:, 0] == prior].max(initial=-np.inf) for prior in priors])
+    padded = np.concatenate(([-np.inf], heights, [-np.inf]))
     peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
-    peaks = peaks[np.argsort(-coarse.values[peaks], kind="stable")][:16]
-    low = priors[np.maximum(peaks - 1, 0)]
-    high = priors[np.minimum(peaks + 1, len(priors) - 1)]
-    for _ in range(60):
-        one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        values = worst_by_prior(x, f, np.concatenate((one, other)), **game).values
-        better = values[: len(peaks)] >= values[len(peaks) :]
-        low, high = np.where(better, low, one), np.where(better, other, high)
-    return joined((coarse, worst_by_prior(x, f, np.concatenate((priors[peaks], (low + high) / 2)), **game)))
+    peaks = peaks[np.argsort(-heights[peaks], kind="stable")][:16]
+    last = max(len(priors) - 1, 0)
+    return coarse, Peaks(priors[peaks], priors[np.maximum(peaks - 1, 0)], priors[np.minimum(peaks + 1, last)])

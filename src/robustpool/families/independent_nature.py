@@ -1,7 +1,7 @@
 """Nature of conditionally independent agents on a grid of reports.
 
-Two agents have an exact answer that needs no list of structures, under a loss that the compiled oracle knows; else the
-structures are written out. Where symmetry allows, only one of the structures that it makes equal is kept: such losses and
+There is an exact answer that needs no list of structures, under a loss that the compiled oracles know: ``grid_oracle`` for
+two agents, ``many_agents`` for any other number. Else the structures are written out. Where symmetry allows, only one of the structures that it makes equal is kept: such losses and
 the Lipschitz and monotone tables are symmetric in agents and states, so some optimal table is as well
 [Guo2024, lem:symmetry]. What users state need not be.
 
@@ -13,19 +13,22 @@ one in a table all the same, where the worst case does not depend on it. The tab
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..aggregators.grid import GridAggregator
+from ..aggregators.multisets import additions, grid_ranks, multisets, ranks
 from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
 from ..aggregators.rules import get_rule
-from ..game.feasible import posterior_tables
+from ..game.feasible import posterior_tables, symmetric_tables
 from ..game.master_programme import Aim, MasterProgramme
-from ..structures.binary_structure import independent_masses, omniscient_posterior
+from ..structures.binary_structure import independent_masses, independent_profiles, omniscient_posterior
 from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
 from .grid_oracle import WorstStructures, joined, parameters, worst_any_prior, worst_by_pair, worst_by_prior
+from .many_agents import MOST_WORK, symmetric_table, work, worst_any_prior_of, worst_of
 from .nature import Answer, Mixture, Nature, unseen
 
 if TYPE_CHECKING:
@@ -46,6 +49,9 @@ FEW_PRIORS = 100
 FEW_REPORTS = 32
 """From this many on, the grid of half as many reports is solved first."""
 
+START = "minimax:unanimous=0"
+"""The rule that a table for other numbers of agents than two starts from; a good one saves minutes with four agents."""
+
 CANONICAL_ROUNDS, CANONICAL_CUTS = 100, 150
 """Of the search for a canonical table: its rounds at most, and the new cuts of each."""
 
@@ -57,10 +63,10 @@ PARTS = 2.0**40  # of 1, in which forecasts on a grid are counted
 
 @dataclass(frozen=True, eq=False)
 class IndependentNature(Nature):
-    """Two conditionally independent agents with reports on a grid: the exact worst structure of every prior.
+    """Conditionally independent agents with reports on a grid: the exact worst structure of every prior.
 
     The tables are symmetric in the agents, and in the states if the range of priors is. The label of a structure is
-    prior, low, high, low, high.
+    prior, then low and high of each agent. The profiles of two agents are the full grid, those of more are multisets.
     """
 
     family: ConditionallyIndependent
@@ -71,37 +77,65 @@ class IndependentNature(Nature):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """With continuous priors, the priors are searched."""
-        return self.family.priors is not None
+        """With continuous priors, the priors are searched; and where the pairs of many agents are too many, the pairs."""
+        family = self.family
+        return family.priors is not None and (family.agents == 2 or work(*self._game, self._inner) <= MOST_WORK)
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the tables and the structures are those of one half, the other being its mirror image."""
+        return self.family.mirrored and not _bound(self.family, self.restrictions)
+
+    @property
+    def _game(self) -> tuple[Floats, int]:
+        """The reports and the number of the agents."""
+        return self.family.report_grid, self.family.agents
+
+    @property
+    def _inner(self) -> Floats:
+        """The priors strictly between 0 and 1, of the lower half where the mirror allows."""
+        priors = self.family.prior_grid
+        return priors[(priors > 0) & (priors < 1) & (priors <= (0.5 if self.mirrored else 1.0))]
 
     def first_labels(self) -> Floats:
         """See Nature."""
         return self.labels
 
-    def forecasts(self, table: Floats) -> Floats:
-        """A table as forecasts of the second state on the grid of reports, shape (N + 1, N + 1).
+    def by_profile(self, table: Floats) -> Floats:
+        """A table as forecasts of the second state at each profile of the layout.
 
         Forecasts are multiples of 2^-40, so that the mirror image of each, 1 - f, is exact: certificates use it.
         """
         layout = self.tables.layout
         second = (np.round(table[:, 1] * PARTS) / PARTS)[layout.cell]
-        size = len(self.family.report_grid)
-        return np.where(layout.flipped, 1 - second, second).reshape(size, size)
+        return np.where(layout.flipped, 1 - second, second)
+
+    def forecasts(self, table: Floats) -> Floats:
+        """The same at each profile of the full grid, shape (N + 1, ..., N + 1)."""
+        x, agents = self._game
+        every = self.by_profile(table)
+        return every.reshape(len(x), len(x)) if agents == 2 else every[grid_ranks(len(x), agents)]
+
+    def profiles(self, index: Integers) -> Integers:
+        """The numbers of profiles (..., agents) of grid points in the layout."""
+        return index @ (len(self.family.report_grid), 1) if self.family.agents == 2 else ranks(index)
 
     def worst(self, table: Floats) -> WorstStructures:
         """The worst structure of every prior strictly between 0 and 1, or of the lower half where the mirror allows."""
         family, (low, high) = self.family, self.family.prior_range
+        game: dict[str, Any] = {"loss": self.tables.loss, "paradigm": self.paradigm}
+        half = (low, min(high, 0.5 if self.mirrored else 1.0))
+        if family.agents != 2:
+            oracle = symmetric_table(*self._game, self.by_profile(table), **game)
+            return worst_any_prior_of(oracle, half) if family.priors is None else worst_of(oracle, self._inner)
         x, f = family.report_grid, self.forecasts(table)
-        half = 0.5 if family.mirrored else 1.0
-        game = {"loss": self.tables.loss, "paradigm": self.paradigm}
         if family.priors is None:
-            response = worst_any_prior(x, f, prior_range=(low, min(high, half)), **game)
+            response = worst_any_prior(x, f, prior_range=half, **game)
             if high - low >= NARROW:
                 return response
             best = np.unique(response.worst(8)[:, 0])  # a narrow range: more cuts for each of the best
             return joined((response, worst_by_pair(x, f, best, **game)))
-        priors = family.prior_grid
-        inner = priors[(priors > 0) & (priors < 1) & (priors <= half)]
+        inner = self._inner
         return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **game)
 
     def answer(self, table: Floats) -> Answer:
@@ -109,17 +143,15 @@ class IndependentNature(Nature):
         response = self.worst(table)
         corners = [corner for corner in (0, 1) if self._certain(corner)]
         losses = [self._at_corner(table, corner) for corner in corners]
-        certain = np.repeat(np.array(corners, dtype=float)[:, None], 5, axis=1)
+        certain = np.repeat(np.array(corners, dtype=float)[:, None], 1 + 2 * self.family.agents, axis=1)
         value = float(np.concatenate((response.values, losses)).max())
         return Answer(value, np.concatenate((response.worst(MOST_CUTS), certain)))
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
         priors, reports = parameters(labels)
-        size = len(self.family.report_grid)
-        index = np.rint(reports * (size - 1)).astype(np.int64)
-        profile = (index[:, 0, :, None] * size + index[:, 1, None, :]).reshape(-1, 4)
-        return profile, independent_masses(priors, reports)
+        index = np.rint(reports * (len(self.family.report_grid) - 1)).astype(np.int64)
+        return self.profiles(independent_profiles(index)), independent_masses(priors, reports)
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """Its forecasts brought into what the range of the priors allows, which costs nothing on a grid."""
@@ -160,16 +192,17 @@ class IndependentNature(Nature):
 
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""
-        return Mixture(IndependentStructures(*parameters(labels)), weights, self.family.symmetries)
+        exchanged = ("agents", "states") if self.mirrored else ("agents",)
+        return Mixture(IndependentStructures(*parameters(labels)), weights, exchanged)
 
     def coarser(self) -> IndependentNature | None:
-        """The grid of half as many reports, if this one is fine and even.
+        """The grid of half as many reports, if this one is fine and even, for two agents.
 
         A structure of the coarse grid is one of the fine grid as well; so the cuts that mattered on the coarse grid are
         there from the first round, and the table, interpolated, is nearly right everywhere.
         """
         N = self.family.reports
-        if N is None or N < FEW_REPORTS or N % 2:
+        if N is None or N < FEW_REPORTS or N % 2 or self.family.agents != 2:
             return None
         half = replace(self.family, reports=N // 2)
         return independent_nature(half, self.tables.loss, self.paradigm, self.restrictions)
@@ -181,29 +214,48 @@ class IndependentNature(Nature):
 
     def _certain(self, corner: int) -> bool:
         low, high = self.family.prior_range
-        return low <= corner <= high and not (corner == 1 and self.family.mirrored)
+        return low <= corner <= high and not (corner == 1 and self.mirrored)
 
     def _at_corner(self, table: Floats, corner: int) -> float:
         """The loss of a table where everybody reports 0, or 1, and is right."""
-        forecast = self.forecasts(table)[-corner, -corner]
+        forecast = self.by_profile(table)[-corner]  # the first profile, or the last
         return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, corner])
 
 
 def _roughness(nature: IndependentNature) -> tuple[Any, Floats]:
-    """The sum of squared second differences along both axes of the grid, plus a little of the distance to a rule."""
+    """The sum of squared second differences along all axes of the grid, plus a little of the distance to a rule."""
     from scipy import sparse
 
-    layout, size = nature.tables.layout, len(nature.family.report_grid)
+    layout, (x, agents) = nature.tables.layout, nature._game
+    size, profiles = len(x), len(layout.cell)
     sign = np.where(layout.flipped, -1.0, 1.0)
-    profiles = len(layout.cell)
     spread = sparse.csr_matrix((sign, (np.arange(profiles), layout.cell)), shape=(profiles, nature.tables.cells))
-    unit = sparse.identity(size)
-    second = sparse.csr_matrix(np.diff(np.eye(size), n=2, axis=0))
-    rough = sparse.vstack((sparse.kron(second, unit), sparse.kron(unit, second)))
+    if agents == 2:
+        unit = sparse.identity(size)
+        second = sparse.csr_matrix(np.diff(np.eye(size), n=2, axis=0))
+        rough = sparse.vstack((sparse.kron(second, unit), sparse.kron(unit, second)))
+    else:
+        rough = _second_differences(size, agents)
     onto = (rough @ spread) * size**1.5
     fixed = (rough @ layout.flipped.astype(float)) * size**1.5
     near, pull = _distance(nature, "geometric-odds", TIE)
     return sparse.csc_matrix(2 * (onto.T @ onto) + near), 2 * (onto.T @ fixed) + pull
+
+
+def _second_differences(size: int, agents: int) -> Any:
+    """One agent's second differences for each multiset of what the others report, times how often the full grid has it."""
+    from scipy import sparse
+
+    step = additions(size, agents)
+    above = step.ranks[step.first[-1] :].reshape(-1, size)
+    others = multisets(size, agents - 1)
+    equals = np.stack([np.count_nonzero(others == k, axis=1) for k in range(size)])
+    often = agents * factorial(agents - 1) / np.prod(np.vectorize(factorial)(equals), axis=0)  # agents: all axes
+    scale = np.repeat(np.sqrt(often), max(size - 2, 0))
+    columns = np.concatenate([above[:, k : size - 2 + k].ravel() for k in range(3)])
+    values = np.concatenate((scale, -2 * scale, scale))
+    rows = np.tile(np.arange(len(scale)), 3)
+    return sparse.csr_matrix((values, (rows, columns)), shape=(len(scale), step.counts[-1]))
 
 
 def _distance(nature: IndependentNature, rule: str, weight: float) -> tuple[Any, Floats]:
@@ -230,10 +282,10 @@ class WrittenOutNature(FiniteNature):
         return GridAggregator(forecasts.reshape((len(self.family.report_grid),) * self.family.agents))
 
 
-def has_oracle(family: ConditionallyIndependent, loss: Loss, paradigm: str, limits: Sequence[Restriction]) -> bool:
-    """Whether the exact answer of two independent agents applies; else the structures are written out."""
+def has_oracle(loss: Loss, paradigm: str, limits: Sequence[Restriction]) -> bool:
+    """Whether there is an exact answer that needs no list of structures; else they are written out."""
     own = any(isinstance(limit, Constrained) for limit in limits)
-    return family.agents == 2 and loss.kernel is not None and paradigm in ("additive", "absolute") and not own
+    return loss.kernel is not None and paradigm in ("additive", "absolute") and not own
 
 
 def independent_nature(
@@ -243,11 +295,20 @@ def independent_nature(
     limits: Sequence[Restriction],
     kind: type[IndependentNature] = IndependentNature,
 ) -> IndependentNature:
-    """Nature for two conditionally independent agents with an exact oracle, or on the continuum."""
-    x = family.report_grid
-    reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
-    tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], get_rule("geometric-odds"))
+    """Nature for conditionally independent agents with an exact oracle, or on the continuum."""
+    x, rule = family.report_grid, get_rule("geometric-odds" if family.agents == 2 else START)
+    if family.agents == 2:
+        reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+        tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], rule)
+    else:
+        folded = [] if _bound(family, limits) else _symmetries(family)
+        tables = symmetric_tables(x, family.agents, loss, [*limits, *folded], rule)
     return kind(family, tables, paradigm, tuple(limits))
+
+
+def _bound(family: ConditionallyIndependent, limits: Sequence[Restriction]) -> bool:
+    """Whether restrictions bind cells to each other across the mirror, which only two agents can be folded along."""
+    return family.agents > 2 and any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
 
 
 def written_out(
@@ -255,8 +316,7 @@ def written_out(
 ) -> WrittenOutNature:
     """Nature on all structures of the family, pruned where the loss and the restrictions are symmetric."""
     own = not loss.symmetric or any(isinstance(limit, Constrained) for limit in limits)
-    bound = any(not isinstance(limit, Symmetric | Mirrored) for limit in limits)
-    pruned = not own and not (bound and family.agents != 2)
+    pruned = not own and not _bound(family, limits)
     enumerated = family.enumerate(pruned=pruned)
     game = finite_game(enumerated.flat, loss, paradigm, [*limits, *(_symmetries(family) if pruned else ())])
     return WrittenOutNature(game, enumerated, family.symmetries if pruned else (), family=family)

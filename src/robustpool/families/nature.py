@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 NO_CONTINUUM = (
-    "continuous nature is for two conditionally independent agents with a number of reports (the knots of the table), "
+    "continuous nature is for conditionally independent agents with a number of reports (the knots of the table), "
     "the square loss, additive regret, cutting planes and no constraints of your own."
 )
 
@@ -221,7 +221,7 @@ class Nature(ABC):
     def check_canonical(self, choice: str) -> None:  # noqa: ARG002
         """Say before the work that a canonical table cannot be chosen."""
         raise UnsupportedError(
-            "a canonical table is chosen for two conditionally independent agents on a grid of reports, additive or absolute."
+            "a canonical table is chosen for conditionally independent agents on a grid of reports, additive or absolute."
         )
 
     def canonical(self, labels: Floats, upper: float, slack: float, choice: str) -> Floats | None:  # noqa: ARG002

@@ -2,8 +2,9 @@
 
 Two agents: the exact maximum over a coarse grid of reports and priors that is dense at the corners (``grid_oracle``), then
 many local searches from its best structures, over continuous reports and priors. More agents: local searches from
-structures drawn at random, from those in which all agents are alike and from those with one informed agent; of six or more
-agents under a named rule, which is symmetric, only structures with few types of agents (``few_types``). A local search moves all its starts at once, so
+structures drawn at random, from those in which all agents are alike, from those with one informed agent, and from what block
+ascent finds on a grid of reports (``many_agents``) if the aggregator treats the agents alike; of six or more agents under a named
+rule, only among structures with few types of agents (``few_types``). A local search moves all its starts at once, so
 the aggregator is called with large arrays. A table has kinks at its knots, where the worst reports like to stay while the
 prior moves, and where a local search gets stuck: there the best structures are zoomed in on, by exact maxima over finer
 and finer grids that hold the knots.
@@ -15,11 +16,13 @@ point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import checks, html
+from ..aggregators.multisets import multisets
 from ..aggregators.rules import Rule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError, UnsupportedError
@@ -30,11 +33,13 @@ from ..wording import outward
 from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
 from .grid_oracle import PARTS, Grid, WorstStructures, joined, oracle_grid, parameters, worst_any_prior, worst_by_prior
+from .many_agents import MOST_WORK, ascended, symmetric_table, work, worst_any_prior_of, worst_of
 from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from ..aggregators.grid import GridAggregator
     from ..losses.loss import Loss
     from ..typing import Floats
 
@@ -43,6 +48,15 @@ MANY = 6  # agents, from which on named rules are searched among structures with
 STARTS = 36
 STEPS = 400
 ZOOMS = 6
+
+MOST_POINTS = 160_000
+"""Profiles of reports, as multisets, on which block ascent looks for starts."""
+
+SHORT_SEARCH = 4e8
+"""How many numbers a short search looks at, roughly: some seconds."""
+
+SAME = 1e-9
+"""Forecasts that differ by no more count as the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +90,8 @@ def worst_case(
 ) -> WorstCase:
     """Search for the structure with the largest additive regret: of two independent agents, unless a family is given.
 
-    A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through. With more than two
-    agents the search is over all reports and priors; the default grids are left out, and others are refused.
+    A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through, unless the pairs
+    of many agents are too many; ``exhaustive`` says whether it was.
 
     >>> found = worst_case(lambda x: x.mean(axis=1))
     >>> round(found.regret, 6), round(found.structure.prior, 6)
@@ -95,20 +109,38 @@ def worst_case(
     if not loss.proper:
         raise UnsupportedError(f"the worst case is searched under proper losses, not under {loss.name!r}.")
     family = ConditionallyIndependent(2, None, None) if family is None else family
-    oracle = family.agents == 2 and loss.kernel is not None  # else searches from random starts
-    if family.reports is not None and oracle:
-        response = _on_grid(aggregator, family, loss)
-        return WorstCase(response.value, response.structure(), exhaustive=family.priors is not None)
-    default = ConditionallyIndependent(family.agents)
-    if (family.reports, family.priors) not in ((None, None), (default.reports, default.priors)):
+    if family.reports is not None:
+        return _on_grid(aggregator, family, loss)
+    if family.priors is not None:
         raise UnsupportedError(
-            "the worst case on a grid is searched for two agents; leave reports and priors open for more."
+            "the worst case needs reports on a grid if the priors are; leave both open, or the priors."
         )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     if isinstance(aggregator, Rule) and family.agents >= MANY:
         return search.among_few_types(aggregator, family.agents, generator)
-    starts = search.grid_starts() if oracle else _random_starts(family.agents, generator)
+    if family.agents == 2 and loss.kernel is not None:
+        starts = search.grid_starts()
+    else:
+        starts = np.concatenate((_random_starts(family.agents, generator), search.ascent_starts(family.agents, STARTS)))
     return search.best_of(search.climb(search.clipped(starts), generator))
+
+
+def off_grid_regret(aggregator: GridAggregator, prior_range: tuple[float, float], loss: str | Loss = "square") -> float:
+    """The worst regret that a short search finds for an interpolated table over any reports and priors.
+
+    Two agents: as in ``worst_case``. More: block ascent on the knots and points between them, then local searches, as many
+    steps as take a few seconds.
+    """
+    agents, loss = aggregator.agents, get_loss(loss)
+    if agents == 2:
+        return worst_case(aggregator, ConditionallyIndependent(2, None, None, prior_range), loss=loss).regret
+    search = Search(aggregator, loss, prior_range)
+    a_step = 2.0 * (1 + 2 * agents) * 4.0**agents * agents  # numbers to look at for a step of one start
+    count = int(np.clip(SHORT_SEARCH / (40 * a_step), 4, STARTS))
+    starts = search.clipped(search.ascent_starts(agents, count))
+    steps = int(np.clip(SHORT_SEARCH / (count * a_step), 10, STEPS))
+    points = np.concatenate((starts, search.climb(starts, np.random.default_rng(0), steps=steps)))
+    return float(continuous_regrets(aggregator, points, loss).max())
 
 
 def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
@@ -120,13 +152,42 @@ def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
     return said.reshape((len(x),) * agents)
 
 
-def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstStructures:
-    x = family.report_grid
-    f = tabulated(aggregator, x)
-    if family.priors is None:
-        return worst_any_prior(x, f, loss=loss, prior_range=family.prior_range)
-    inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
-    return worst_by_prior(x, f, inner, loss=loss)
+def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstCase:
+    x, inner = family.report_grid, np.zeros(0)
+    if family.priors is not None:
+        inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
+    if family.agents == 2:
+        f, exhaustive = tabulated(aggregator, x), family.priors is not None
+        free = worst_any_prior(x, f, loss=loss, prior_range=family.prior_range) if not exhaustive else None
+        response = free or worst_by_prior(x, f, inner, loss=loss)
+    else:
+        said = by_multiset(aggregator, x, family.agents)
+        if said is None:
+            raise UnsupportedError(
+                "the worst case of more than two agents on a grid is for aggregators that treat the agents alike; this one "
+                "says something else when two of them change places."
+            )
+        table = symmetric_table(x, family.agents, said, loss=loss)
+        exhaustive = family.priors is not None and work(x, family.agents, inner) <= MOST_WORK
+        response = worst_any_prior_of(table, family.prior_range) if family.priors is None else worst_of(table, inner)
+    return WorstCase(response.value, response.structure(), exhaustive=exhaustive)
+
+
+def by_multiset(aggregator: AnyAggregator, x: Floats, agents: int) -> Floats | None:
+    """What an aggregator says at the multisets of the reports ``x``, 1/2 where 0 meets 1; None if it tells agents apart."""
+    checks.fits_in_memory(
+        f"{comb(len(x) + agents - 1, agents):,} profiles", 40.0 * agents * comb(len(x) + agents - 1, agents)
+    )
+    profiles = x[multisets(len(x), agents)]
+    comes = ~((profiles == 0).any(axis=1) & (profiles == 1).any(axis=1))
+    said = np.full(len(profiles), 0.5)
+    said[comes] = forecasts_of(aggregator, profiles[comes], 2)[:, 1]
+    swapped = [1, 0, *range(2, agents)] if agents > 1 else [0]
+    for order in (swapped, np.roll(np.arange(agents), 1)):  # from these two every order can be made
+        again = forecasts_of(aggregator, profiles[comes][:, order], 2)[:, 1]
+        if np.abs(again - said[comes]).max(initial=0.0) > SAME:
+            return None
+    return said
 
 
 def weakness(
@@ -227,6 +288,20 @@ class Search:
         response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
         return starts_from(response, STARTS, every=3)
 
+    def ascent_starts(self, agents: int, count: int) -> Floats:
+        """What block ascent finds for an aggregator that treats the agents alike, on the knots of a table and points between."""
+        none = np.zeros((0, 1 + 2 * agents))
+        if self.loss.kernel is None:
+            return none
+        x = _points(self.aggregator, agents)
+        said = by_multiset(self.aggregator, x, agents)
+        if said is None:
+            return none
+        low, high = _inside(self.prior_range)
+        priors = np.unique(np.concatenate((np.arange(1, 32) / 32, [1e-4, 1e-2, 0.99], np.linspace(low, high, 17))))
+        priors = priors[(priors >= low) & (priors <= high)]
+        return starts_from(ascended(symmetric_table(x, agents, said, loss=self.loss), priors), count, every=3)
+
     def climb(self, points: Floats, rng: np.random.Generator, steps: int = STEPS) -> Floats:
         """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
         count, size = points.shape
@@ -260,6 +335,20 @@ def _knots(aggregator: AnyAggregator) -> Floats:
     """The knots of a grid design, where its worst structures like to be; none for other aggregators."""
     resolution = getattr(getattr(aggregator, "aggregator", aggregator), "resolution", None)
     return np.arange(resolution + 1) / resolution if isinstance(resolution, int) and resolution <= 128 else np.zeros(0)
+
+
+def _points(aggregator: AnyAggregator, agents: int) -> Floats:
+    """Reports for block ascent: the knots and as many points between as stay within MOST_POINTS profiles, or a grid."""
+    knots = _knots(aggregator)
+    if len(knots) and comb(len(knots) + agents - 1, agents) <= MOST_POINTS:
+        parts = 1
+        while parts < 8 and comb((parts + 1) * (len(knots) - 1) + agents, agents) <= MOST_POINTS:
+            parts += 1
+        return np.arange(parts * (len(knots) - 1) + 1) / (parts * (len(knots) - 1))
+    size = 3
+    while size < 65 and comb(size + 1 + agents, agents) <= MOST_POINTS // 8:
+        size += 2
+    return np.arange(size) / (size - 1)
 
 
 def starts_from(response: WorstStructures, count: int, every: int) -> Floats:

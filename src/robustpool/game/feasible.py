@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..aggregators.restrictions import lay_out
+from ..aggregators.restrictions import lay_out, lay_out_multisets
 from ..conic import stacked
 from ..structures.report_formats import Posterior
 
@@ -71,7 +71,18 @@ def posterior_tables(
 
     ``default`` is an aggregator: what to start from, and what to say where a mixture never leads.
     """
-    layout = lay_out(reports[:, :, None], Posterior(), 2, restrictions)
+    return tables_of(lay_out(reports[:, :, None], Posterior(), 2, restrictions), loss, default)
+
+
+def symmetric_tables(
+    x: Floats, agents: int, loss: Loss, restrictions: Sequence[Restriction], default: Callable[[Floats], Floats]
+) -> FeasibleTables:
+    """The same over multisets of the reports ``x``: tables that treat the agents alike."""
+    return tables_of(lay_out_multisets(x, agents, restrictions), loss, default)
+
+
+def tables_of(layout: TableLayout, loss: Loss, default: Callable[[Floats], Floats]) -> FeasibleTables:
+    """The tables of a layout for two states."""
     pins = np.where(layout.balanced[:, None], np.full((layout.cells, 2), 0.5), 0.0)
     return FeasibleTables(loss, layout, layout.balanced, pins, layout.table_of(default))
 

@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from ..typing import Floats
     from .feasible import FeasibleTables
 
-POINTS = 4
-
 
 @dataclass(frozen=True, eq=False)
 class InterpolatedCuts:
-    """Structures as quadratics of the table y: payoff = sum_j |root_j . y - target_j|^2, j over four points."""
+    """Structures as quadratics of the table y: payoff = sum_j |root_j . y - target_j|^2, j over the 2^n points of each."""
 
-    roots: Any  # sparse, (4 cuts, cells): sqrt(p_j) a_j
-    targets: Floats  # (4 cuts,): sqrt(p_j) (g_j - constant_j)
+    roots: Any  # sparse, (points * cuts, cells): sqrt(p_j) a_j
+    targets: Floats  # (points * cuts,): sqrt(p_j) (g_j - constant_j)
+    points: int = 4  # of each structure
 
     def __len__(self) -> int:
         """The number of cuts."""
-        return len(self.targets) // POINTS
+        return len(self.targets) // self.points
 
 
 class InterpolatedMaster:
@@ -45,9 +44,9 @@ class InterpolatedMaster:
         from scipy import sparse
 
         polyhedron, cells, count = self.tables.polyhedron, self.tables.cells, len(cuts)
-        size = POINTS + 2  # |(2 v, t - 1)| <= t + 1
+        size = cuts.points + 2  # |(2 v, t - 1)| <= t + 1
         place = np.arange(count) * size
-        inner = (place[:, None] + 1 + np.arange(POINTS)).ravel()
+        inner = (place[:, None] + 1 + np.arange(cuts.points)).ravel()
         roots = cuts.roots.tocoo()
         rows = np.concatenate((inner[roots.row], place, place + size - 1))
         columns = np.concatenate((roots.col, np.full(2 * count, cells)))

@@ -7,7 +7,8 @@ solver's word.
 
 The proximal term keeps the table from jumping where no cut holds it yet, but blurs the mixture; so while the gap is open
 the master is solved once more almost without it, for the mixture alone. A step that lowers the upper bound enough moves
-the centre and loosens the term; another tightens it. Cuts that have not held anything up for some rounds are dropped.
+the centre and loosens the term; another tightens it, unless the bundle had its worst structure already: then the step was
+too short for the cone solver's precision. Cuts that have not held anything up for some rounds are dropped.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class CuttingPlanes(Solver):
     """The settings: the gap to reach, the round limit, and which of the best tables to return.
 
     ``canonical`` chooses, among the tables within the tolerance of the best, the smoothest (``"smooth"``) or the one
-    nearest to a rule (its name), for two independent agents on a grid.
+    nearest to a rule (its name), for independent agents on a grid.
     """
 
     tolerance: float = 1e-6
@@ -110,12 +111,16 @@ class CuttingPlanes(Solver):
         size = min(1.0, max(min(value, upper), 1e-12) / TYPICAL)  # small payoffs want a small proximal term
         if state.round == 0:
             rho *= size
-        if value < upper:
-            enough = value <= upper - 0.1 * max(upper - state.predicted, 0.0)
-            rho = max(rho * (SHRINK if enough else 1.0), LEAST_RHO * size)
-            centre, upper = state.table, value
-        elif state.round:
+        enough = value <= upper - 0.1 * max(upper - state.predicted, 0.0)
+        expected = len(state.label) > 0 and len(unseen(state.label, answers[:1])) == 0
+        if value < upper and enough:
+            rho = max(rho * SHRINK, LEAST_RHO * size)
+        elif expected:  # the bundle had the worst structure already: the step was too short, or lost in rounding
+            rho = max(rho / GROW, LEAST_RHO * size)
+        elif value >= upper and state.round:
             rho = min(rho * GROW, MOST_RHO * size)
+        if value < upper:
+            centre, upper = state.table, value
 
         cuts = nature.cuts(label)
 

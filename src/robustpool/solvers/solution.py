@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import __version__, html
+from ..aggregators.grid import GridAggregator
 from ..designs.design import Design
 from ..designs.design_file import read_family, sealed
 from ..designs.records import SEARCHED, Bounds, Ending, Versions
-from ..wording import at_most, outward
+from ..families.conditionally_independent import ConditionallyIndependent
+from ..losses import LOSSES, get_loss
+from ..wording import at_most, between_points, outward
 
 if TYPE_CHECKING:
-    from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
     from ..designs.records import Guarantee, Settings, TracePoint
     from ..families.nature import Family, Mixture
@@ -52,6 +54,7 @@ class Solution:
     settings: Settings
     guarantee: Guarantee | None = None  # in theory mode: what the theorem promises
     searched: bool = False  # whether ``upper`` is the worst that nature's search found
+    off_grid: float | None = None  # the worst regret that a search found between the grid points, if one was made
 
     @property
     def gap(self) -> float:
@@ -63,6 +66,22 @@ class Solution:
         """Whether the gap reached the tolerance, or all rounds that the theorem requires were run."""
         return self.stopped in (Stopped.GAP, Stopped.THEORY)
 
+    def with_off_grid(self) -> Solution:
+        """The same with ``off_grid``: a search of some seconds over any reports and priors, for a table made on a grid.
+
+        Between the grid points the table is interpolated, and its regret can be larger than the upper bound.
+        """
+        from ..families.worst_case import off_grid_regret
+
+        family, table, settings = self.family, self.aggregator, self.settings
+        regret = (settings.nature, settings.paradigm) == ("grid", "additive")
+        known = settings.loss in LOSSES and get_loss(settings.loss).kernel is not None
+        if not (
+            isinstance(family, ConditionallyIndependent) and isinstance(table, GridAggregator) and regret and known
+        ):
+            return self
+        return replace(self, off_grid=off_grid_regret(table, family.prior_range, settings.loss))
+
     @property
     def design(self) -> Design:
         """What a file keeps of it."""
@@ -73,6 +92,7 @@ class Solution:
             proved=False,
             upper_is=SEARCHED if self.searched else "measured",
             arithmetic=self.settings.arithmetic,
+            off_grid=self.off_grid,
         )
         design = Design(
             family=read_family(self.family.as_data()),
@@ -99,6 +119,7 @@ class Solution:
             ("lower bound", f"{outward(self.lower, 'ROUND_FLOOR', 9)}, measured in floating point, not proved"),
             ("upper bound", f"{outward(self.upper, rounding, 9)}, {upper_is}, not proved"),
             ("gap", f"at most {at_most(self.gap)}"),
+            *([("between the grid points", between_points(self.off_grid))] if self.off_grid is not None else []),
             ("rounds", f"{self.rounds:,} in {self.seconds:.3g} s"),
             ("stopped because", self.stopped.value),
         ]

@@ -54,7 +54,7 @@ def solve(
     ``nature="continuous"`` lets nature choose any reports and priors against the interpolated table (the upper bound is
     then the worst that searches find). ``lipschitz=L`` is short for the restriction ``Lipschitz(L)``. ``canonical``
     chooses, among the tables within the tolerance of the best, the smoothest (``"smooth"``) or the one nearest to a rule
-    (its name), for two independent agents on a grid.
+    (its name), for independent agents on a grid.
 
     ``progress`` is called after each round with the state and the round limit. Ctrl-C returns what was reached. With a
     ``checkpoint`` file the state is saved as the run goes on, and ``resume=True`` continues from it to the same result

@@ -65,7 +65,9 @@ def write_design(design: Design, file: str, path: FilePath) -> None:
     """Write the page about a design, whole or not at all; for the calculator, search any reports for its worst case."""
     family, found = design.family, None
     if isinstance(family, ConditionallyIndependent) and family.agents == 2 and not design.off_grid:
-        found = worst_case(design, ConditionallyIndependent(2, None, None, family.prior_range)).regret
+        found = design.bounds.off_grid if design.settings.loss == "square" else None
+        if found is None:
+            found = worst_case(design, ConditionallyIndependent(2, None, None, family.prior_range)).regret
     write_page(design_page(design, file=file, found=found), path)
 
 
@@ -92,11 +94,14 @@ def _upper(design: Design, digits: int) -> str:
 
 def _cost(design: Design, file: str) -> Section:
     least = f"{_say('nobody', design)} has a worst case below"
-    rows = (
+    rows: tuple[tuple[str, str, str], ...] = (
         (least, outward(design.lower, "ROUND_FLOOR", 9), "measured in floating point, not proved"),
         ("worst case of this design", _upper(design, 9), _say("sure", design)),
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
     )
+    if design.bounds.off_grid is not None:
+        between = outward(design.bounds.off_grid, "ROUND_FLOOR", 9)
+        rows += (("regret between the grid points, at least", between, "found by search, not proved"),)
     title = f"Bounds on the worst {_payoff(design)}"
     table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
     commands = _say("commands", design, example=_example(design)).replace("DESIGN", shlex.quote(file))

@@ -12,7 +12,7 @@ from ..aggregators.worst_cases import OVER, worst_case_on_record
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..structures.binary_structure import BinaryStructure
 from ..verification.claims import NOUNS
-from ..wording import between, counted, outward
+from ..wording import between, between_points, counted, outward
 from .terminal import facts, table
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
     """The value of the game, how it was reached, and where the design is."""
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
-        **_fields(solution, *RUN),
+        **_fields(solution, *RUN, "off_grid"),
         "stopped": solution.stopped.value,
         "guarantee": guarantee and asdict(guarantee),
         "output": file,
@@ -162,6 +162,7 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
     took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
     lines = {
         "value of the game": f"{between(solution.lower, solution.upper, 9)} ({how}, not proved)",
+        "off the grid": None if solution.off_grid is None else f"regret {between_points(solution.off_grid)}",
         "guarantee": None if guarantee is None else f"{guarantee.says} {guarantee.source}",
         "gap": f"{solution.gap:.2g} after {took}: {solution.stopped.value}",
         "the design is in": file,
