@@ -231,6 +231,15 @@ def test_robust_is_proved_quickly(agents: int, tmp_path: Path) -> None:
     assert [mu, mu] in entry["reports"] or agents == 2  # all agents but one know nothing
 
 
+@pytest.mark.parametrize(("rule", "ends"), [("geometric-odds", (0.7, 0.9)), ("bordley:prior=0.4", (0.55, 0.8))])
+def test_the_worst_structure_has_a_prior_in_the_range(rule: str, ends: tuple[float, float]) -> None:
+    certificate = rp.certify(rule, rp.ConditionallyIndependent(3, None, None, ends), tolerance=1e-5)
+    assert certificate.upper is not None
+    assert certificate.upper - certificate.lower < 1.1e-5
+    assert ends[0] <= Fraction(certificate.data["lower"]["mixture"][0]["prior"]) <= ends[1]
+    assert rp.verify(certificate).verified
+
+
 @pytest.fixture(scope="module")
 def of_mean() -> dict[str, Any]:
     """A certificate without an upper bound, as read from its file."""

@@ -116,7 +116,7 @@ def certify_phi(
     peaks = {name: side.supremum() for name, side in sides.items()}
     name = max(peaks, key=lambda name: peaks[name][0])
     found, worst = peaks[name][0], sides[name].structure(peaks[name][1])
-    if name == "above":
+    if name == "above" or not prior_range[0] <= worst.prior <= prior_range[1]:  # one side may serve both halves
         worst = Informed(1 - worst.prior, 1 - worst.high, 1 - worst.low)
 
     def proved(found: float, bound: float, witness: dict[str, Any]) -> Proof:
