@@ -16,7 +16,7 @@ from ..errors import UnsupportedError
 from ..verification.forecasts import Aggregator, PriorEstimate, read_aggregator
 from ..verification.functions_of_the_mean import MEAN_SCHEMAS
 from ..verification.log_odds import Phi, read_phi
-from ..verification.mean_and_median import AVERAGES, Average, read_average
+from ..verification.mean_and_median import AVERAGES, Mean, Median, read_average
 from ..verification.reading import Refused
 from ..verification.stretched import Stretched, read_stretched
 from .dual import Piece, Problem
@@ -35,8 +35,8 @@ PRIOR_ESTIMATES = {
         {"kappa": "49/100", "delta": "1/50", "side": "above"},
     ],
 }
-MOST_STRETCHED = 5
-"""The most agents for which slopes of n - 1 reports are looked for."""
+BY_SLOPES, MOST_BY_SLOPES = ("stretched-log-odds", "mean"), 5
+"""The rules for which slopes of n - 1 reports are looked for, and the most agents."""
 
 CUSTOM = (
     "a function that is known only by its values, or that jumps, cannot be certified. worst_case searches for its worst "
@@ -54,8 +54,8 @@ def can_be_certified(chosen: Any, agents: int) -> bool:
 
 def has_upper_bound(aggregator: dict[str, Any], agents: int) -> bool:
     """Whether there is a method to prove upper bounds for an aggregator, as a certificate names it."""
-    stretched = aggregator["kind"] == "stretched-log-odds" and agents <= MOST_STRETCHED
-    return agents == 2 or aggregator["kind"] == "log-odds" or stretched
+    by_slopes = aggregator["kind"] in BY_SLOPES and agents <= MOST_BY_SLOPES
+    return agents == 2 or aggregator["kind"] == "log-odds" or by_slopes
 
 
 def describe(chosen: Any, agents: int) -> dict[str, Any]:
@@ -110,12 +110,12 @@ def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:
     return {"kind": "log-odds", "phi": linear(Fraction(chosen.slope) / agents, -chosen.intercept)}
 
 
-def rule_of(aggregator: dict[str, Any], agents: int) -> Phi | Aggregator | Average | Stretched:
+def rule_of(aggregator: dict[str, Any], agents: int) -> Phi | Aggregator | Mean | Median | Stretched:
     """The aggregator of a certificate on independent agents, as the verifier reads it: a formula and exact forecasts."""
     if aggregator["kind"] == "stretched-log-odds":
         return read_stretched(aggregator, agents)
     if aggregator["kind"] in AVERAGES:
-        return read_average(aggregator)
+        return read_average(aggregator, agents)
     if aggregator["kind"] == "log-odds":
         return read_phi(aggregator["phi"], "aggregator.phi")
     return read_aggregator(aggregator)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 INTERVALS = (
     "interval arithmetic on doubles, rounded outward; the cover, the bound of the tails and mixtures in exact rationals"
 )
+MIXTURES = "exact rationals; a forecast that is none in ball arithmetic (Arb)"
 ARITHMETIC = {
     "table": "exact rationals",
-    "mean": "exact rationals",
-    "median": "exact rationals",
+    "stretched-log-odds": f"{INTERVALS}; logarithms in ball arithmetic (Arb)",
     "log-odds": "ball arithmetic (Arb); the mixture of the value in exact rationals",
     "karmarkar": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
     "beta-pool": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
@@ -69,6 +69,8 @@ class Certificate:
     @property
     def arithmetic(self) -> str:
         """In which arithmetic the bounds were proved."""
+        if "upper" not in self.data:
+            return MIXTURES
         return ARITHMETIC.get(self.data["aggregator"]["kind"], INTERVALS)
 
     @property

@@ -24,9 +24,10 @@ from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
+from ..verification.mean_and_median import Mean
 from ..verification.reading import MOST_AGENTS, Refused
-from ..verification.stretched import read_stretched
-from .certifiable import describe, has_upper_bound, problem_of, rule_of
+from ..verification.stretched import Stretched
+from .certifiable import BY_SLOPES, describe, has_upper_bound, problem_of, rule_of
 from .certificate import Certificate, label_of, write_certificate
 from .cover import cover
 from .finite import finite_certificate
@@ -80,9 +81,9 @@ def certify(
     agents and all priors, or the design's own). A finite family (a family file, its parsed content, a `FiniteFamily` or the
     list of its structures) is certified by exact enumeration, for any ``paradigm``; a design has its own. The bounds are at most
     ``tolerance`` (5e-7; for functions of the summed log-odds 1e-9) apart, if the search finds structures that show it.
-    For ``minimax`` with three, four and five agents they are 5e-5, 5e-4 and 5e-3 apart, and the proof takes minutes. Other rules
-    that are not functions of the summed log-odds have no upper bound for three or more agents; the lower ones are proved
-    all the same. Ctrl-C keeps the bound that was reached.
+    For ``minimax`` and ``mean`` with three, four and five agents they are 5e-5, 5e-4 and 5e-3 apart, and the proof takes minutes.
+    Other rules that are not functions of the summed log-odds have no upper bound for three or more agents; the lower
+    ones are proved all the same. Ctrl-C keeps the bound that was reached.
 
     >>> certificate = certify("minimax")
     >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
@@ -183,7 +184,7 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     worst = worst_case(chosen, family, rng=rng)
     if not has_upper_bound(aggregator, agents):
         yield Progress(math.inf, worst.regret, 1, 0, partial(finish, None, dict, worst))
-    elif aggregator["kind"] == "stretched-log-odds":
+    elif aggregator["kind"] in BY_SLOPES:
         yield from _by_centres(aggregator, family, tolerance or default_tolerance(agents), worst, finish)
     else:
         problem = problem_of(chosen, aggregator)
@@ -222,7 +223,8 @@ def _by_slopes(
 def _by_centres(
     aggregator: dict[str, Any], family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
 ) -> Steps:
-    rule, structure = read_stretched(aggregator, family.agents), worst.structure
+    rule, structure = rule_of(aggregator, family.agents), worst.structure
+    assert isinstance(rule, Stretched | Mean)
     assert isinstance(structure, BinaryStructure)
     last = Progress(math.inf, worst.regret, 0, 1, partial(finish, None, dict, worst))  # the lower bounds, at least
     try:

@@ -20,7 +20,7 @@ DIGITS = 1000  # of a numerator or a denominator
 LABEL = 80  # characters
 SHOWN = 40  # characters of a number that a claim shows
 MOST_AGENTS = 100  # who are conditionally independent
-STEPS = 15_000_000  # the budget unless the reader gives another; a step takes about a microsecond
+STEPS = 120_000_000  # the budget unless the reader gives another; a step takes about a microsecond
 
 RATIONAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?")
 

@@ -23,7 +23,7 @@ from . import cover, log_odds, many_agents
 from .claims import claims, former
 from .finite import check_finite
 from .forecasts import read_aggregator
-from .mean_and_median import AVERAGES, read_average
+from .mean_and_median import AVERAGES, Median, read_average
 from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, unanimous_bound, value_bound
 from .reading import LATER, MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
 from .stretched import read_stretched
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .mixtures import Profile, Structure
 
 CERTIFICATE_FORMAT = "robustpool-certificate/2"
+MOST_BYTES = 2**25  # of a file, with the budget STEPS; in memory it takes some twenty times as much
 PROVED = "every claim was proved again from the file."
 
 
@@ -146,18 +147,14 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
             witness = log_odds.read_witness(upper["witness"], "upper.witness")
             log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
         return claims(data, phi.formula)
-    if kind == "stretched-log-odds":
-        stretched = read_stretched(aggregator, agents, budget)
-        check_lower(lower, mixture, stretched.forecast, budget)
+    if kind in ("stretched-log-odds", *AVERAGES):
+        averages = read_average(aggregator, agents) if kind in AVERAGES else read_stretched(aggregator, agents, budget)
+        check_lower(lower, mixture, averages.forecast, budget)
         if upper is not None:
-            many_agents.check_upper(stretched, prior_range, upper["witness"], upper["bound"], budget, watch)
-        return claims(data, stretched.formula)
-    if kind in AVERAGES:
-        average = read_average(aggregator)
-        if upper is not None:
-            raise Refused(f"an upper bound is not checked for an aggregator of the kind {kind!r}.")
-        check_lower(lower, mixture, average.forecast, budget)
-        return claims(data, average.formula)
+            if isinstance(averages, Median):
+                raise Refused("an upper bound is not checked for an aggregator of the kind 'median'.")
+            many_agents.check_upper(averages, prior_range, upper["witness"], upper["bound"], budget, watch)
+        return claims(data, averages.formula)
     if agents != 2:
         raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
     rule = read_aggregator(aggregator, budget=budget)
@@ -220,8 +217,9 @@ def _read(certificate: Any, budget: Budget) -> Mapping[str, Any]:
     name = os.fspath(certificate)
     try:
         with Path(name).open("rb") as file:
-            content = file.read(min(int(budget.steps), 2**30) + 1)  # a byte a step
-        budget.spend(len(content))
+            most = min(budget.steps, MOST_BYTES * max(1.0, budget.steps / STEPS), 2**30)
+            content = file.read(int(most) + 1)
+        budget.spend(len(content) if len(content) <= most else max(len(content), budget.steps + 1))  # a byte a step
         data = json.loads(content.decode("utf-8"), object_pairs_hook=_once)
     except FileNotFoundError:
         raise InputError(f"the certificate {name!r} does not exist.") from None
