@@ -115,8 +115,18 @@ def test_counting_agents_is_writing_them_out_in_every_order(data: st.DataObject,
 @pytest.mark.parametrize("agents", [3, 4])
 def test_an_order_is_not_left_out(agents: int) -> None:
     """One agent reports 0 or 2/3, the others 0 or 1/3: if the aggregator knew which one, it would lose less."""
-    entry = {"weight": "1/2", "prior": "1/4", "reports": [["0", "2/3"], ["0", "1/3"]], "agents": [1, agents - 1]}
-    other = {"weight": "1/2", "prior": "1/3", "reports": [["1/3", "1/3"], ["0", "2/3"]], "agents": [agents - 1, 1]}
+    entry: dict[str, Any] = {
+        "weight": "1/2",
+        "prior": "1/4",
+        "reports": [["0", "2/3"], ["0", "1/3"]],
+        "agents": [1, agents - 1],
+    }
+    other: dict[str, Any] = {
+        "weight": "1/2",
+        "prior": "1/3",
+        "reports": [["1/3", "1/3"], ["0", "2/3"]],
+        "agents": [agents - 1, 1],
+    }
     mixture = [entry, other]
     ordered = [
         {
