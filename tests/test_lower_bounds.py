@@ -112,6 +112,17 @@ def test_counting_agents_is_writing_them_out_in_every_order(data: st.DataObject,
     assert unanimous == least(mixture, unanimous=True) >= value
 
 
+@pytest.mark.parametrize("agents", [2, 3, 4, 5])
+def test_counted_agents_with_uncertain_reports(agents: int) -> None:
+    """Profiles that come in several ways and from both structures: binomial coefficients and orders matter."""
+    first = {"weight": "2/5", "prior": "1/2", "reports": [["1/4", "3/4"]], "agents": [agents]}
+    pairs = [["0", "3/4"], ["1/4", "3/4"]]
+    second = {"weight": "3/5", "prior": "1/3", "reports": pairs, "agents": [1, agents - 1]}
+    mixture: Mixture = [first, second]
+    assert value_bound(mixture, agents) == least(mixture, unanimous=False) > Fraction(1, 1000)
+    assert unanimous_bound(mixture, agents) == least(mixture, unanimous=True)
+
+
 @pytest.mark.parametrize("agents", [3, 4])
 def test_an_order_is_not_left_out(agents: int) -> None:
     """One agent reports 0 or 2/3, the others 0 or 1/3: if the aggregator knew which one, it would lose less."""
