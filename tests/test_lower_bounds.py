@@ -318,6 +318,12 @@ def test_one_unit_above_each_bound_is_refused(name: str, of_mean: dict[str, Any]
         assert not referee_accepts(tmp_path / "forged.json")
 
 
+def test_the_bound_for_unanimous_aggregators_is_not_one_for_all(of_mean: dict[str, Any]) -> None:
+    data = forged(of_mean, (("value",), of_mean["unanimous"]))
+    assert "value.bound is 0.0812" in rp.verify(data).sentence
+    assert "against its mixture some aggregator has 0.0" in rp.verify(data).sentence
+
+
 REFUSED: list[tuple[tuple[Any, ...], Any, str]] = [
     (("value", "mixture", 0, "agents"), [6, 0], r"value.mixture[0].agents must be a list of positive whole numbers"),
     (("value", "mixture", 0, "agents"), 6, "agents must be a list of positive whole numbers; it is 6"),
