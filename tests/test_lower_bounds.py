@@ -112,11 +112,32 @@ def test_counting_agents_is_writing_them_out_in_every_order(data: st.DataObject,
     assert unanimous == least(mixture, unanimous=True) >= value
 
 
+@pytest.mark.parametrize("agents", [2, 3, 4, 5])
+def test_counted_agents_with_uncertain_reports(agents: int) -> None:
+    """Profiles that come in several ways and from both structures: binomial coefficients and orders matter."""
+    first = {"weight": "2/5", "prior": "1/2", "reports": [["1/4", "3/4"]], "agents": [agents]}
+    pairs = [["0", "3/4"], ["1/4", "3/4"]]
+    second = {"weight": "3/5", "prior": "1/3", "reports": pairs, "agents": [1, agents - 1]}
+    mixture: Mixture = [first, second]
+    assert value_bound(mixture, agents) == least(mixture, unanimous=False) > Fraction(1, 1000)
+    assert unanimous_bound(mixture, agents) == least(mixture, unanimous=True)
+
+
 @pytest.mark.parametrize("agents", [3, 4])
 def test_an_order_is_not_left_out(agents: int) -> None:
     """One agent reports 0 or 2/3, the others 0 or 1/3: if the aggregator knew which one, it would lose less."""
-    entry = {"weight": "1/2", "prior": "1/4", "reports": [["0", "2/3"], ["0", "1/3"]], "agents": [1, agents - 1]}
-    other = {"weight": "1/2", "prior": "1/3", "reports": [["1/3", "1/3"], ["0", "2/3"]], "agents": [agents - 1, 1]}
+    entry: dict[str, Any] = {
+        "weight": "1/2",
+        "prior": "1/4",
+        "reports": [["0", "2/3"], ["0", "1/3"]],
+        "agents": [1, agents - 1],
+    }
+    other: dict[str, Any] = {
+        "weight": "1/2",
+        "prior": "1/3",
+        "reports": [["1/3", "1/3"], ["0", "2/3"]],
+        "agents": [agents - 1, 1],
+    }
     mixture = [entry, other]
     ordered = [
         {
@@ -295,6 +316,12 @@ def test_one_unit_above_each_bound_is_refused(name: str, of_mean: dict[str, Any]
     if name != "lower":
         (tmp_path / "forged.json").write_text(json.dumps(data))
         assert not referee_accepts(tmp_path / "forged.json")
+
+
+def test_the_bound_for_unanimous_aggregators_is_not_one_for_all(of_mean: dict[str, Any]) -> None:
+    data = forged(of_mean, (("value",), of_mean["unanimous"]))
+    assert "value.bound is 0.0812" in rp.verify(data).sentence
+    assert "against its mixture some aggregator has 0.0" in rp.verify(data).sentence
 
 
 REFUSED: list[tuple[tuple[Any, ...], Any, str]] = [

@@ -618,7 +618,7 @@ def test_numbers_that_cannot_be_read(text: str, check: Check) -> None:
         (("family", "agents"), True, "The family is out of bounds."),
         (("family", "agents"), 2.0, "The family is out of bounds."),
         (("family", "agents"), 0, "The family is out of bounds."),
-        (("family", "agents"), 13, "The family is out of bounds."),
+        (("family", "agents"), 101, "The family is out of bounds."),
         (("family", "prior_range"), [0.0, 1.1], "The family is out of bounds."),
         (("family", "prior_range"), [-0.1, 1.0], "The family is out of bounds."),
         (("family", "prior_range"), [0.6, 0.4], "The family is out of bounds."),

@@ -142,7 +142,7 @@ def regret(rule: Rule, mixture: Any, n: int, low: fmpq, high: fmpq, unanimous: b
     report p, a unanimous f lies between p and the end of [0, 1] that is nearer to p. Counted agents come in every order
     with equal weights, so that only the multiset x counts; the rule and the posterior do not depend on the order."""
     total, bits, table, costs = fmpq(0), 0, dict[Any, Any](), []
-    require(len({"agents" in entry for entry in mixture}) == 1, "Agents are counted in some entries and not in others.")
+    require(len({"agents" in entry for entry in mixture}) < 2, "Agents are counted in some entries and not in others.")
     for entry in mixture:
         w, mu, pairs = number(entry["weight"]), number(entry["prior"]), [[*map(number, x)] for x in entry["reports"]]
         proper = w > 0 and 0 < mu < 1 and low <= mu <= high and all(0 <= a <= mu <= b <= 1 for a, b in pairs)
