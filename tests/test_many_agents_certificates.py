@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -34,8 +36,10 @@ from robustpool.verification.many_agents import (
     tail_bound,
     tail_boxes,
 )
+from robustpool.verification.mean_and_median import Mean
 from robustpool.verification.reading import Budget, OverBudget, Refused
 from robustpool.verification.stretched import Stretched, read_stretched
+from robustpool.verification.verify import content_hash
 
 UNLIMITED = Budget(np.inf)
 U_3, U_4 = 0.04512241344346068, 0.061032045996841026  # the unanimity bound; tests/test_lower_bounds.py computes it
@@ -422,3 +426,108 @@ def test_the_rule_of_a_certificate_is_read_exactly() -> None:
 def test_an_impossible_goal_is_said_to_be_one() -> None:
     with pytest.raises(Refused, match=r"no slopes were found for a bound of 0\.03; they need 0\.04"):
         list(maker.cover(rule_for(3), (0.21, 0.24), 0.02, 0.01, np.array([0.452])))
+
+
+# ------------------------------------------------------------------------------------------------------------ certificates
+
+NARROW = rp.ConditionallyIndependent(3, None, None, (0.21, 0.24))
+
+
+@pytest.fixture(scope="module")
+def certificate() -> rp.Certificate:
+    return rp.certify("minimax", NARROW, tolerance=2e-3)
+
+
+def test_certify_minimax_and_verify_it(certificate: rp.Certificate) -> None:
+    assert certificate.lower == pytest.approx(U_3, abs=1e-9)
+    assert certificate.upper == pytest.approx(U_3 + 2e-3, abs=1e-9)
+    assert "logit f = (1.0 s + 0.466666" in certificate.claims[0]
+    assert "interval arithmetic" in certificate.arithmetic
+    verdict = rp.verify(certificate)
+    assert (verdict.verified, verdict.upper, verdict.lower) == (True, certificate.upper, certificate.lower)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data["upper"].update(bound=U_3 - 1e-6), "the inequality fails for priors between"),
+        (
+            lambda data: data["lower"].update(bound=float(np.nextafter(data["lower"]["bound"] + 1e-12, 1))),
+            "lower.bound is",
+        ),
+        (lambda data: data["aggregator"].update(c=0.45), "lower.bound is|the inequality fails|claims must be"),
+        (
+            lambda data: data["family"].update(agents=4),
+            r"mixture\[0\].agents must sum to the 4 agents of the family; the sum is 3",
+        ),
+        (lambda data: data["aggregator"].update(kind="median"), "aggregator has the field 'a'"),
+    ],
+)
+def test_forged_certificates_are_not_verified(certificate: rp.Certificate, change: Any, message: str) -> None:
+    data = copy.deepcopy(dict(certificate.data))
+    change(data)
+    data["hash"] = content_hash(data)
+    verdict = rp.verify(data)
+    assert not verdict
+    assert re.search(message, verdict.sentence), verdict.sentence
+
+
+def test_the_mean_of_three_reports() -> None:
+    """Its worst case is 1/9: one of three knows the state, and the others know nothing."""
+    certificate = rp.certify("mean", replace(NARROW, prior_range=(0.45, 0.55)), tolerance=5e-3)
+    assert certificate.lower == pytest.approx(1 / 9, abs=1e-9)
+    assert certificate.upper == pytest.approx(1 / 9 + 5e-3, abs=1e-9)
+    assert rp.verify(certificate).verified
+    data = copy.deepcopy(dict(certificate.data))
+    data["aggregator"] = {"kind": "median"}
+    data["hash"] = content_hash(data)
+    assert "an upper bound is not checked for an aggregator of the kind 'median'" in rp.verify(data).sentence
+
+
+@settings(max_examples=30)
+@given(reports_of(min_size=2, max_size=4))
+def test_the_mean_on_boxes(x: list[float]) -> None:
+    rule, boxes = Mean(len(x)), tiny_box(x, 0.25, 0.0)
+    corners, over = rule.on(boxes.x)
+    assert corners.ravel() == pytest.approx(np.mean(x), abs=2.0**-45)
+    assert over.f.lo[0] <= float(sum(map(Fraction, x)) / len(x)) <= over.f.hi[0]
+    assert (over.first.lo <= 1 / len(x)).all()
+    assert (over.first.hi >= 1 / len(x)).all()
+    assert not over.second.lo.any()
+    assert rule.near(np.array([x]))[0] == pytest.approx(np.mean(x))
+
+
+def test_six_agents_get_lower_bounds_only() -> None:
+    certificate = rp.certify("minimax", rp.ConditionallyIndependent(6, None, None))
+    assert certificate.upper is None
+    assert certificate.lower == pytest.approx(0.0812004, abs=1e-6)
+    assert certificate.unanimous == pytest.approx(0.0812004, abs=1e-7)
+    assert rp.verify(certificate).verified
+
+
+def test_an_interrupted_proof_keeps_what_it_has() -> None:
+    """After the first stage its bound is kept; before, the lower bounds are."""
+    seen: list[Any] = []
+
+    def stop_after(stages: int) -> Any:
+        def watch(progress: Any) -> None:
+            seen.append(progress.upper)
+            if len({upper for upper in seen if upper < np.inf}) >= stages:
+                raise KeyboardInterrupt
+
+        return watch
+
+    none = rp.certify("minimax", NARROW, tolerance=4e-4, progress=stop_after(0))
+    assert none.upper is None
+    seen.clear()
+    rough = rp.certify("minimax", NARROW, tolerance=4e-4, progress=stop_after(1))
+    assert rough.upper == pytest.approx(U_3 + 20 * 4e-4, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("agents", "bound", "slack"), [(3, U_3, 1e-4), (4, U_4, 2e-3)])
+def test_minimax_is_proved_near_the_unanimity_bound(agents: int, bound: float, slack: float) -> None:
+    certificate = rp.certify("minimax", rp.ConditionallyIndependent(agents, None, None))
+    assert certificate.upper is not None
+    assert bound - 1e-8 <= certificate.lower <= certificate.upper <= bound + slack
+    assert rp.verify(certificate).verified
