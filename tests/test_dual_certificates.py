@@ -39,7 +39,7 @@ def verified(certificate: rp.Certificate) -> bool:
 
 
 def test_the_mean() -> None:
-    certificate = rp.certify("mean")
+    certificate: Any = rp.certify("mean")
     assert certificate.lower <= 0.0625 <= certificate.upper <= certificate.lower + 5.1e-7
     assert certificate.value is not None
     assert certificate.value == pytest.approx(0.0225424859, abs=1e-10)
@@ -49,7 +49,7 @@ def test_the_mean() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "about"), [("average-prior", 0.0259923), ("arieli-tuned", 0.0249898)])
 def test_closed_forms(rule: str, about: float) -> None:
-    certificate = rp.certify(rule)
+    certificate: Any = rp.certify(rule)
     assert certificate.upper - certificate.lower <= 1e-6
     assert certificate.lower == pytest.approx(about, abs=1e-6)
     assert verified(certificate)
@@ -64,7 +64,7 @@ def saved(path: Path, family: rp.ConditionallyIndependent, **options: Any) -> Pa
 def test_a_small_design(tmp_path: Path) -> None:
     family = rp.ConditionallyIndependent(2, 4, None)
     design = saved(tmp_path / "design.json", family, nature="continuous", tolerance=1e-3)
-    certificate = rp.certify(design, tolerance=1e-3)
+    certificate: Any = rp.certify(design, tolerance=1e-3)
     assert certificate.upper - certificate.lower <= 1.01e-3
     assert certificate.data["aggregator"]["kind"] == "grid"
     assert verified(certificate)
@@ -75,7 +75,7 @@ def test_a_design_as_large_as_the_papers(tmp_path: Path) -> None:
     family = rp.ConditionallyIndependent(2, 20, None)
     design = saved(tmp_path / "design.json", family, nature="continuous", tolerance=1e-6)
     began = time.perf_counter()
-    certificate = rp.certify(design, tolerance=5e-7)
+    certificate: Any = rp.certify(design, tolerance=5e-7)
     assert time.perf_counter() - began < 360  # three minutes on two cores, with some patience for busy machines
     assert certificate.upper - certificate.lower <= 1e-6
     assert 0.0226 < certificate.upper < 0.02263
@@ -92,7 +92,7 @@ def test_a_table_without_any_symmetry() -> None:
     table = smooth_table(3, np.random.default_rng(1))
     about = read_aggregator({"kind": "grid", "values": table.tolist()})
     assert (about.exchangeable, about.mirrored) == (False, False)
-    certificate = rp.certify(GridAggregator(table), tolerance=1e-3)
+    certificate: Any = rp.certify(GridAggregator(table), tolerance=1e-3)
     witness = certificate.data["upper"]["witness"]
     assert set(witness["tails"]) == {"low", "high"}
     assert np.shape(witness["intervals"][0]["slopes"])[0] == 2  # one for each agent
@@ -103,7 +103,7 @@ def test_a_table_without_any_symmetry() -> None:
 @pytest.mark.parametrize("prior_range", [(0.1, 0.4), (0.3, 0.7), (0.25, 0.75), (0.99, 1.0), (0.0, 0.05)])
 def test_a_range_of_priors(prior_range: tuple[float, float]) -> None:
     family = rp.ConditionallyIndependent(2, None, None, prior_range)
-    certificate = rp.certify("mean", family, tolerance=1e-4)
+    certificate: Any = rp.certify("mean", family, tolerance=1e-4)
     assert certificate.upper - certificate.lower <= 1.01e-4
     assert certificate.upper <= 0.0626
     assert set(certificate.data["upper"]["witness"]["tails"]) == {
@@ -161,7 +161,7 @@ def check_random_case(rng: np.random.Generator, *, all_priors: bool = False) -> 
     aggregator, prior_range = random_case(rng)
     prior_range = (0.0, 1.0) if all_priors else prior_range
     family = rp.ConditionallyIndependent(2, None, None, prior_range)
-    certificate = rp.certify(aggregator, family, tolerance=1e-2, progress=stop_at_once)
+    certificate: Any = rp.certify(aggregator, family, tolerance=1e-2, progress=stop_at_once)
     assert certificate.lower <= certificate.upper
     assert random_regrets(aggregator, prior_range, rng, 400).max() <= certificate.upper + 1e-12
     assert rp.worst_case(aggregator, family, rng=int(rng.integers(1, 1000))).regret <= certificate.upper + 1e-12
@@ -217,7 +217,7 @@ def test_ctrl_c_keeps_the_bound_that_was_reached() -> None:
 
     table = GridAggregator(np.array([[0.0, 0.9], [0.2, 1.0]]))
     family = rp.ConditionallyIndependent(2, None, None, (0.3, 0.5))
-    certificate = rp.certify(table, family, tolerance=1e-9, progress=progress)
+    certificate: Any = rp.certify(table, family, tolerance=1e-9, progress=progress)
     assert [state.certificate is None for state in seen] == [True] * (len(seen) - 1) + [False]
     assert all(state.upper == np.inf for state in seen[:-1])
     assert certificate.upper == seen[-1].upper < np.inf

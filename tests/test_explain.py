@@ -415,7 +415,8 @@ def test_what_is_known_of_the_base_rate_stands_in_the_closing_paragraph() -> Non
         ("robust", "`robustpool certify robust --agents 3` proves it"),
         ("minimax:unanimous=0", "`robustpool certify minimax:unanimous=0 --agents 3` proves it"),
         ("log-odds:alpha=0.6", "`robustpool certify log-odds:alpha=0.6 --agents 3` proves it"),
-        ("mean", "`robustpool worst-case mean --agents 3` searches for it"),
+        ("mean", "`robustpool certify mean --agents 3` proves it"),
+        ("minimax", "`robustpool certify minimax --agents 3` proves it"),
         ("karmarkar", "`robustpool worst-case karmarkar --agents 3` searches for it"),
     ],
 )

@@ -710,7 +710,7 @@ def test_times_that_have_gaps_are_not_used() -> None:
 def test_a_recalibrated_pool_is_certified_like_any_rule(agents: int) -> None:
     rule = LearnedRule(rule="geometric-odds", intercept=-0.3, slope=1.3)
     family = rp.ConditionallyIndependent(agents, None, None)
-    certificate = rp.certify(rule, family)
+    certificate: Any = rp.certify(rule, family)
     assert rp.verify(certificate).verified
     found = rp.worst_case(rule, family)
     assert certificate.lower <= found.regret + 1e-12

@@ -33,7 +33,7 @@ from robustpool.families.few_types import Types, regrets_of_types
 from robustpool.families.worst_case import continuous_regrets
 from robustpool.losses.square import Square
 from robustpool.verification.log_odds import read_phi
-from robustpool.verification.mean_and_median import mean, median
+from robustpool.verification.mean_and_median import Mean, Median
 from robustpool.verification.mixtures import expected_regret
 from robustpool.verification.reading import Budget, Refused
 from robustpool.views import results
@@ -402,7 +402,7 @@ def test_structures_too_large_to_write_out_are_over_the_budget(of_mean: dict[str
 # ------------------------------------------------------------------------------------------------------ exact forecasts
 
 
-@pytest.mark.parametrize(("name", "exact"), [("mean", mean), ("median", median)])
+@pytest.mark.parametrize(("name", "exact"), [("mean", Mean(4).forecast), ("median", Median().forecast)])
 def test_exact_means_and_medians_are_those_of_the_rules(name: str, exact: Any) -> None:
     rng = np.random.default_rng(4)
     for agents in (1, 3, 4, 7):
@@ -417,7 +417,7 @@ def test_the_regret_of_a_counted_structure_is_that_of_the_structure() -> None:
     claim = lower_claim([entry], phi.forecast, 4)
     structure = rp.BinaryStructure(0.4, [[0.2, 0.6]] * 3 + [[0.0, 0.5]]).to_information_structure()
     assert claim["bound"] == pytest.approx(rp.regret("geometric-odds", structure), abs=1e-14)
-    exact = expected_regret(structures_of([entry], 4), mean, Budget())
+    exact = expected_regret(structures_of([entry], 4), Mean(4).forecast, Budget())
     assert outward(exact, "down") == pytest.approx(rp.regret("mean", structure), abs=1e-14)
 
 

@@ -258,6 +258,20 @@ def test_corners_and_ranges_against_exact_values(n: int) -> None:
         boxes = halves.pick(rng.permutation(len(halves))[:6])
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_slopes_that_change_with_the_prior_bend_in_it(sign: int) -> None:
+    """A box that is tiny in the reports and wide in the prior: between its ends the slopes matter more than A."""
+    slopes = Slopes(2, (0.25, 0.5), np.array([0.0, 1.0]), np.array([[-5.0, -5.0], [5.0, 5.0]]) * sign)
+    boxes = next(slopes.boxes())
+    for cut in range(24):  # to reports next to 1/2
+        bends = np.zeros((1, 3))
+        bends[:, cut % 2] = 1.0
+        boxes = boxes.halved(bends).pick([int(cut < 2)])
+    (_, most, _), middle = needed(rule_for(2), boxes), boxes.x[0, :, 1]
+    exact = [needed_at(rule_for(2), slopes, middle, mu) for mu in np.linspace(0.25, 0.5, 41)]
+    assert max(exact) <= most[0] <= max(exact) + 1.3
+
+
 def needed_at(rule: Stretched, slopes: Slopes, x: Any, mu: float) -> float:
     density = float(maker.density(rule, np.array([x]), mu)[0])
     return density - exact_line(slopes, x, mu)
@@ -362,9 +376,18 @@ def test_forged_witnesses_are_refused(witness: dict[str, Any], change: Any, mess
 
 
 def test_wider_ranges_of_priors_are_not_covered(witness: dict[str, Any]) -> None:
-    for ends in ((Fraction(0), Fraction(1)), (Fraction("0.2"), Fraction("0.24")), (Fraction("0.21"), Fraction("0.25"))):
+    wide = [
+        ("0", "1"),
+        ("0.2", "0.24"),
+        ("0.21", "0.25"),
+        ("0.75", "0.79"),
+        ("0.76", "0.8"),
+        ("0.24", "0.76"),
+        ("0.5", "0.5"),
+    ]
+    for low, high in wide:
         with pytest.raises(Refused, match="must cover the priors from"):
-            check(witness, ends)
+            check(witness, (Fraction(low), Fraction(high)))
 
 
 def test_a_proof_costs_its_budget(witness: dict[str, Any]) -> None:

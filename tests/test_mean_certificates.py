@@ -410,13 +410,13 @@ def test_what_is_no_rule_is_refused(data: dict[str, Any], sentence: str) -> None
 
 
 @pytest.fixture(scope="module")
-def certificates() -> dict[str, rp.Certificate]:
+def certificates() -> dict[str, Any]:
     """One of each rule, of moderate tolerance."""
     return {name: rp.certify(name, tolerance=1e-4) for name in DEFAULTS}
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_a_bracket_contains_what_a_search_finds(certificates: dict[str, rp.Certificate], name: str) -> None:
+def test_a_bracket_contains_what_a_search_finds(certificates: dict[str, Any], name: str) -> None:
     certificate = certificates[name]
     verified = rp.verify(certificate)
     assert verified.verified, verified.sentence
@@ -436,7 +436,7 @@ def forged(data: dict[str, Any], path: tuple[str | int, ...], value: Any) -> dic
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_a_forged_bound_is_refused(certificates: dict[str, rp.Certificate], name: str) -> None:
+def test_a_forged_bound_is_refused(certificates: dict[str, Any], name: str) -> None:
     """The lower bound already when it is one ulp higher."""
     data = dict(certificates[name].data)
     lower, upper = certificates[name].lower, certificates[name].upper
@@ -459,14 +459,14 @@ def test_a_forged_bound_is_refused(certificates: dict[str, rp.Certificate], name
         (None, "a"),
     ],
 )
-def test_a_forged_exponent_is_refused(certificates: dict[str, rp.Certificate], value: Any, sentence: str) -> None:
+def test_a_forged_exponent_is_refused(certificates: dict[str, Any], value: Any, sentence: str) -> None:
     for name in ("karmarkar", "beta-pool"):
         verified = rp.verify(forged(dict(certificates[name].data), ("aggregator", "a"), value))
         assert not verified.verified
         assert any(part in verified.sentence for part in sentence.split("|")), verified.sentence
 
 
-def test_forged_slopes_are_refused(certificates: dict[str, rp.Certificate]) -> None:
+def test_forged_slopes_are_refused(certificates: dict[str, Any]) -> None:
     for name in DEFAULTS:
         data = dict(certificates[name].data)
         intervals = data["upper"]["witness"]["intervals"]
@@ -478,7 +478,7 @@ def test_forged_slopes_are_refused(certificates: dict[str, rp.Certificate]) -> N
         assert not rp.verify(forged(data, ("upper", "witness", "tails", "low", "constants"), [0.0, 0.0, 0.0])).verified
 
 
-def test_one_kind_is_not_another(certificates: dict[str, rp.Certificate]) -> None:
+def test_one_kind_is_not_another(certificates: dict[str, Any]) -> None:
     data = dict(certificates["karmarkar"].data)
     for kind in ("beta-pool", "geometric-mean", "geometric"):
         assert not rp.verify(forged(data, ("aggregator", "kind"), kind)).verified
@@ -493,7 +493,7 @@ def test_what_cannot_be_certified_is_told() -> None:
 
 def test_a_range_of_priors() -> None:
     family = rp.ConditionallyIndependent(2, None, None, prior_range=(0.3, 0.4))
-    certificate = rp.certify("geometric-mean", family, tolerance=1e-5)
+    certificate: Any = rp.certify("geometric-mean", family, tolerance=1e-5)
     assert rp.verify(certificate).verified
     assert certificate.upper < rp.worst_case("geometric-mean", ALL).regret
 
@@ -503,6 +503,6 @@ def test_a_range_of_priors() -> None:
     "name", [*DEFAULTS, "karmarkar:a=1.5", "karmarkar:a=0.3", "beta-pool:a=2.3", "beta-pool:a=0.5"]
 )
 def test_the_full_certificates(name: str) -> None:
-    certificate = rp.certify(name)
+    certificate: Any = rp.certify(name)
     assert rp.verify(certificate).verified
     assert certificate.upper - certificate.lower <= 1e-6

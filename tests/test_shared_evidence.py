@@ -29,7 +29,8 @@ def proved(rule: str, agents: int) -> float:
         known = worst_case_on_record(rule).upper
         assert known is not None
         return known
-    return rp.certify(rule, rp.ConditionallyIndependent(agents, None, None), tolerance=1e-4).upper
+    certificate: Any = rp.certify(rule, rp.ConditionallyIndependent(agents, None, None), tolerance=1e-4)
+    return float(certificate.upper)
 
 
 # ------------------------------------------------------------------------------------- structures, from their definitions

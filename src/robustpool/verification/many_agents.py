@@ -373,11 +373,11 @@ def check_upper(
     data = read(witness, WITNESS, "upper.witness")
     low, high = prior_range
     low, high = min(low, 1 - high), min(high, 1 - low, Fraction(1, 2))  # the rule is its own mirror image
-    start = Fraction(check_tail(rule, data["tail"], bound, budget) if "tail" in data else 0)
-    start = max(start, low)
+    reach = Fraction(check_tail(rule, data["tail"], bound, budget) if "tail" in data else 0)
+    start = max(reach, low)
     ends = [read_priors(entry["priors"], f"upper.witness.intervals[{i}]") for i, entry in enumerate(data["intervals"])]
-    covered = ends and ends[0][0] <= start and ends[-1][1] >= high and all(a[1] >= b[0] for a, b in pairwise(ends))
-    if not (covered or start >= high):
+    chained = ends and ends[0][0] <= start and ends[-1][1] >= high and all(a[1] >= b[0] for a, b in pairwise(ends))
+    if not (chained or reach >= high):
         raise Refused(f"the intervals must cover the priors from {float(start):.6g} to {float(high):.6g}, in order.")
     for i, (entry, priors) in enumerate(zip(data["intervals"], ends, strict=True)):
         watch(i / len(ends))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -219,7 +220,7 @@ def _read(certificate: Any, budget: Budget) -> Mapping[str, Any]:
         with Path(name).open("rb") as file:
             most = min(budget.steps, MOST_BYTES * max(1.0, budget.steps / STEPS), 2**30)
             content = file.read(int(most) + 1)
-        budget.spend(len(content) if len(content) <= most else max(len(content), budget.steps + 1))  # a byte a step
+        budget.spend(len(content) if len(content) <= most else math.inf)  # a byte a step
         data = json.loads(content.decode("utf-8"), object_pairs_hook=_once)
     except FileNotFoundError:
         raise InputError(f"the certificate {name!r} does not exist.") from None
