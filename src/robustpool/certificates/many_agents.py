@@ -90,7 +90,7 @@ def cover(
         goal = nextafter(found + slack, inf)
         tail = find_tail(rule, goal) if low == 0 else None
         start = low if tail is None else tail["prior"]
-        waiting = list(pairwise(_edges(start, high)))[::-1]
+        waiting = list(pairwise(_edges(start, high)))[::-1] if start < high else []  # a tail may have them all
         done: list[dict[str, Any]] = []
         while waiting:
             yield Covered(proved, len(done), len(waiting))
