@@ -37,7 +37,7 @@ RULE_FIELDS = {
 }  # fmt: skip
 FIELDS = {
     "rules", "recalibrated", "individuals", "advice", "questions", "left_out", "forecasters", "answers", "pairs", "clip",
-    "seed", "draws", "reference", "unscored", "rejected", "output", "base_rate", "base_rate_brier", "up_to_two",
+    "seed", "draws", "reference", "unscored", "rejected", "output", "base_rate", "base_rate_brier", "up_to_two", "up_to_three",
 }  # fmt: skip
 
 

@@ -91,6 +91,7 @@ def comparison(**changes: Any) -> Comparison:
         base_rate=0.4854,
         base_rate_brier=0.2547,
         up_to_two=0.0,
+        up_to_three=0.0,
         pairs=None,
         clip=0.01,
         seed=0,

@@ -302,8 +302,10 @@ def test_boxes_are_cut_where_they_bend_most_and_where_nothing_is_known() -> None
     assert boxes.halved(bends).x[:, 1].tolist() == [[0.5, 0.625], [0.625, 0.75]]
     assert boxes.halved(np.array([[np.inf, 0.2, 0.05]])).x[:, 0].tolist() == [[0.25, 0.375], [0.375, 0.5]]
     assert boxes.halved(np.array([[0.1, 0.2, np.inf]])).mu.tolist() == [[0.25, 0.375], [0.375, 0.5]]
-    with pytest.raises(Refused, match=r"could not be shown at the reports \[0.25, 0.5\] and the prior 0.25"):
-        tiny_box([0.25, 0.5], 0.25, 2.0**-49).halved(bends)
+    tiny_box([0.25, 0.5], 0.25, 2.0**-49).halved(bends)
+    for far in (2.0**-50, 37 * 2.0**-50):  # the middle would be a multiple of 2^-51
+        with pytest.raises(Refused, match=r"could not be shown at the reports \[0.25, 0.5\] and the prior 0.25"):
+            tiny_box([0.25, 0.5], 0.25, far).halved(bends)
 
 
 # ----------------------------------------------------------------------------------------------------------- the witness

@@ -248,10 +248,34 @@ def test_bad_aggregators_get_one_sentence() -> None:
         rp.worst_case(lambda x: x)
     with input_error(r"aggregator 'broken' failed on \d+ profiles: KeyError: 'x'"):
         rp.worst_case(broken)
-    with unsupported_error("the worst case needs reports on a grid if the priors are"):
+    with unsupported_error(
+        "the worst case on a grid needs a loss with a compiled kernel and, for more than two agents"
+    ):
         rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, None, 10))
+    with unsupported_error("an aggregator whose forecast does not change when two agents swap reports"):
+        rp.worst_case(lambda x: x[:, 0], rp.ConditionallyIndependent(3, 4, 10))
+    with unsupported_error(r"the worst case needs a prior strictly between 0 and 1; the priors are \[0.0\]"):
+        rp.worst_case("mean", rp.ConditionallyIndependent(3, 4, 2, (0.0, 0.4)))
     with unsupported_error("the worst case is searched under proper losses, not under 'custom'"):
         rp.worst_case(rp.get_rule("mean"), loss=rp.ConvexLoss(lambda y, state: y - state))
+
+
+def test_the_default_grids_are_left_out_where_there_is_no_oracle() -> None:
+    """An aggregator that tells three agents apart, and a loss without a compiled kernel."""
+    family = rp.ConditionallyIndependent(3)
+    apart = rp.worst_case(lambda x: 0.6 * x[:, 0] + 0.2 * x[:, 1] + 0.2 * x[:, 2], family)
+    assert apart.regret > 0.1
+    assert not apart.exhaustive
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+def test_a_grid_with_certain_priors_is_exhausted_only_if_these_are_no_worse(agents: int) -> None:
+    """At the prior 0 all report 0. Who says 1 there has the regret 1, which no inner prior has."""
+    family = rp.ConditionallyIndependent(agents, 4, 10)
+    assert rp.worst_case("mean", family).exhaustive
+    wrong = rp.worst_case(lambda x: np.where((x == 0).all(axis=1), 1.0, x.mean(axis=1)), family)
+    assert wrong.regret < 1
+    assert not wrong.exhaustive
 
 
 @pytest.mark.parametrize("agents", [1, 3])

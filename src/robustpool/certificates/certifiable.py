@@ -21,6 +21,7 @@ from ..verification.reading import Refused
 from ..verification.stretched import Stretched, read_stretched
 from .dual import Piece, Problem
 from .log_odds import linear, phi_of
+from .many_agents import TOLERANCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,8 @@ PRIOR_ESTIMATES = {
         {"kappa": "49/100", "delta": "1/50", "side": "above"},
     ],
 }
-BY_SLOPES, MOST_BY_SLOPES = ("stretched-log-odds", "mean"), 5
-"""The rules for which slopes of n - 1 reports are looked for, and the most agents."""
+BY_CENTRES = ("stretched-log-odds", "mean")
+"""The rules for which slopes of n - 1 reports are looked for, with as many agents as `TOLERANCES` has."""
 
 CUSTOM = (
     "a function that is known only by its values, or that jumps, cannot be certified. worst_case searches for its worst "
@@ -54,8 +55,8 @@ def can_be_certified(chosen: Any, agents: int) -> bool:
 
 def has_upper_bound(aggregator: dict[str, Any], agents: int) -> bool:
     """Whether there is a method to prove upper bounds for an aggregator, as a certificate names it."""
-    by_slopes = aggregator["kind"] in BY_SLOPES and agents <= MOST_BY_SLOPES
-    return agents == 2 or aggregator["kind"] == "log-odds" or by_slopes
+    centres = aggregator["kind"] in BY_CENTRES and agents in TOLERANCES
+    return agents == 2 or aggregator["kind"] == "log-odds" or centres
 
 
 def describe(chosen: Any, agents: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INTERVALS = (
     "interval arithmetic on doubles, rounded outward; the cover, the bound of the tails and mixtures in exact rationals"
 )
-MIXTURES = "exact rationals; a forecast that is none in ball arithmetic (Arb)"
+MIXTURES = "exact rationals; irrational forecasts in ball arithmetic (Arb)"
 ARITHMETIC = {
     "table": "exact rationals",
     "stretched-log-odds": f"{INTERVALS}; logarithms in ball arithmetic (Arb)",
@@ -61,10 +61,10 @@ class Certificate:
 
     @property
     def words(self) -> str:
-        """The bounds on the worst case, rounded outward."""
+        """What is proved of the worst case, rounded outward."""
         if self.upper is None:
-            return f"at least {outward(self.lower, 'ROUND_FLOOR')}; no upper bound is known"
-        return between(self.lower, self.upper)
+            return f"at least {outward(self.lower, 'ROUND_FLOOR')} (proved); no upper bound is proved"
+        return f"{between(self.lower, self.upper)} (proved)"
 
     @property
     def arithmetic(self) -> str:
@@ -89,7 +89,7 @@ class Certificate:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, what they are about, and how to check them again."""
-        rows = [(NOUNS[self.data["paradigm"]], f"{self.words}, proved")]
+        rows = [(NOUNS[self.data["paradigm"]], self.words)]
         for kind, bound in (("aggregator", self.value), ("unanimous aggregator", self.unanimous)):
             if bound is not None:
                 rows.append((f"no {kind} below", f"{outward(bound, 'ROUND_FLOOR')}, proved"))

@@ -27,13 +27,13 @@ from ..typing import FilePath
 from ..verification.mean_and_median import Mean
 from ..verification.reading import MOST_AGENTS, Refused
 from ..verification.stretched import Stretched
-from .certifiable import BY_SLOPES, describe, has_upper_bound, problem_of, rule_of
+from .certifiable import BY_CENTRES, describe, has_upper_bound, problem_of, rule_of
 from .certificate import Certificate, label_of, write_certificate
 from .cover import cover
 from .finite import finite_certificate
 from .log_odds import certify_phi
+from .many_agents import TOLERANCES
 from .many_agents import cover as cover_many
-from .many_agents import default_tolerance
 from .mixtures import (
     lower_claim,
     mirrored_pair,
@@ -54,11 +54,12 @@ if TYPE_CHECKING:
 class Progress:
     """The state of a proof: the bounds so far, the intervals done and left, and the certificate once there is one."""
 
-    upper: float  # proved; inf until all priors are covered, and where no upper bound is known
+    upper: float  # proved; inf until all priors are covered, and where no upper bound can be proved
     lower: float  # found
     done: int  # intervals of priors, or stages
     left: int
     certificate: Callable[[], Certificate] | None = None
+    obstacle: str | None = None  # why the proof ends before the tolerance is reached, if it is known
 
 
 Steps = Generator[Progress, None, None]
@@ -184,8 +185,8 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     worst = worst_case(chosen, family, rng=rng)
     if not has_upper_bound(aggregator, agents):
         yield Progress(math.inf, worst.regret, 1, 0, partial(finish, None, dict, worst))
-    elif aggregator["kind"] in BY_SLOPES:
-        yield from _by_centres(aggregator, family, tolerance or default_tolerance(agents), worst, finish)
+    elif aggregator["kind"] in BY_CENTRES:
+        yield from _by_centres(aggregator, family, tolerance or TOLERANCES[agents], worst, finish)
     else:
         problem = problem_of(chosen, aggregator)
         yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish)
@@ -233,8 +234,8 @@ def _by_centres(
             if state.witness is not None:
                 last = replace(last, certificate=partial(finish, state.upper, partial(dict, state.witness), worst))
             yield last
-    except Refused:
-        yield replace(last, left=max(last.left, 1))  # what the first stage proved, if anything
+    except Refused as refused:  # what the first stage proved is kept, if anything
+        yield replace(last, left=max(last.left, 1), obstacle=str(refused))
 
 
 def _from_contacts(

@@ -41,11 +41,14 @@ if TYPE_CHECKING:
 
     Priors = tuple[float, float]
 
-KNOTS = {2: 41, 3: 25, 4: 17, 5: 11}
-"""How many knots there are between 0 and 1, for so many agents; 9 for more."""
+KNOTS = {3: 25, 4: 17, 5: 11}
+"""How many knots there are between 0 and 1, for so many agents."""
 
-TOLERANCES = {2: 1e-5, 3: 5e-5, 4: 5e-4}
-"""What is proved beyond the worst case found, unless the user asks for another tolerance; 5e-3 for more agents."""
+TOLERANCES = {3: 5e-5, 4: 5e-4, 5: 5e-3}
+"""What is proved beyond the worst case found, unless the user asks for another tolerance."""
+
+SAMPLES = {3: 24, 4: 14, 5: 10}
+"""How many reports below 1/2 the constants of a tail are fitted to."""
 
 FARTHEST = 4.5  # log-odds of the outermost knots
 STEP = 1.18  # between the odds of the ends of the first intervals of priors
@@ -70,11 +73,6 @@ class TooLow(Exception):  # noqa: N818
     """No slopes prove the goal at a prior: at these points alone, they need this much."""
 
 
-def default_tolerance(agents: int) -> float:
-    """How far above the worst case found the bound may be."""
-    return TOLERANCES.get(agents, 5e-3)
-
-
 def cover(
     rule: SymmetricRule, prior_range: Priors, found: float, tolerance: float, reports: Floats
 ) -> Iterator[Covered]:
@@ -88,8 +86,8 @@ def cover(
     proved = inf
     for slack in [*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]:
         goal = nextafter(found + slack, inf)
-        tail = find_tail(rule, goal) if low == 0 else None
-        start = low if tail is None else tail["prior"]
+        tail = find_tail(rule, goal) if low < TAILS[-1] else None
+        start = low if tail is None else max(low, tail["prior"])
         waiting = list(pairwise(_edges(start, high)))[::-1] if start < high else []  # a tail may have them all
         done: list[dict[str, Any]] = []
         while waiting:
@@ -132,7 +130,7 @@ class Problem:
     def __init__(self, rule: SymmetricRule, reports: Floats) -> None:
         """Lay out the knots: even in log-odds, and at the reports of the worst structure."""
         n = rule.agents
-        even = sigma(np.linspace(-FARTHEST, FARTHEST, KNOTS.get(n, 9)))
+        even = sigma(np.linspace(-FARTHEST, FARTHEST, KNOTS[n]))
         near = reports[(reports > 0.02) & (reports < 0.98)]
         apart = even[np.abs(even[:, None] - near).min(axis=1, initial=1.0) > 0.02]
         self.rule = rule
@@ -304,8 +302,7 @@ def _growth(rule: SymmetricRule, prior: float) -> list[float]:
     from scipy.optimize import linprog
 
     n = rule.agents
-    size = {2: 40, 3: 24, 4: 14, 5: 10}.get(n, 8)
-    half = sigma(-np.geomspace(0.1, 12, size))
+    half = sigma(-np.geomspace(0.1, 12, SAMPLES[n]))
     grid = np.unique(np.round(np.concatenate(([0.0, 0.5, 1.0], half, 1 - half)) * 2**40) / 2**40)
     x = grid[np.concatenate(list(multisets(len(grid), n)))]
     f = _forecasts(rule, x)

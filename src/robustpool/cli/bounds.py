@@ -84,7 +84,7 @@ def certify(
         float | None,
         Option(
             help="How far the proved bound may lie above the worst structure found.",
-            show_default="1e-9 for functions of the summed log-odds, else 5e-7",
+            show_default="1e-9 for functions of the summed log-odds, else 5e-7; 5e-5, 5e-4 and 5e-3 for 3, 4 and 5 agents",
         ),
     ] = None,
 ) -> Answer:
@@ -99,6 +99,7 @@ def certify(
       robustpool certify minimax
       robustpool certify design.json --out certificate.json
       robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
+      robustpool certify minimax --agents 3
     """
     from ..certificates.certify import certify as prove
     from ..errors import InputError
@@ -130,7 +131,8 @@ def certify(
         certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
     certificate.save(target)
     finished, seconds = last.left == 0, time.perf_counter() - began
-    return Answer(*results.certificate(rule, certificate, target, finished=finished, seconds=seconds), finished)
+    about = {"finished": finished, "seconds": seconds, "obstacle": last.obstacle}
+    return Answer(*results.certificate(rule, certificate, target, **about), finished)
 
 
 def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> str:
@@ -170,7 +172,7 @@ def verify(
     \b
     Examples:
       robustpool verify CERT-minimax.json
-      robustpool verify CERT-design.json --budget 100000000
+      robustpool verify CERT-design.json --budget 1000000000
     """
     from ..verification.verify import verify as check
     from ..views import results

@@ -168,6 +168,7 @@ def compare(
         clusters=None if table.cluster is None else clusters,
         **_base_rate(table, panel.clusters),
         up_to_two=1.0 if pairs is not None else float(np.mean(table.answers <= 2)),
+        up_to_three=1.0 if pairs is not None else float(np.mean(table.answers <= 3)),
         pairs=pairs,
         clip=low,
         clipped=clipped,

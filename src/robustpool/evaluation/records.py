@@ -101,6 +101,7 @@ class Comparison:
     base_rate: float
     base_rate_brier: float  # of always forecasting the mean outcome of the other clusters; NaN if there are no others
     up_to_two: float  # share of the questions on which a rule combines two answers at most
+    up_to_three: float  # the same for three
     pairs: int | None  # up to this many random pairs per question; None: all answers of a question at once
     clip: float  # rules in which a certain report decides saw reports in [clip, 1 - clip]
     seed: int

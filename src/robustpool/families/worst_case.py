@@ -109,11 +109,13 @@ def worst_case(
     if not loss.proper:
         raise UnsupportedError(f"the worst case is searched under proper losses, not under {loss.name!r}.")
     family = ConditionallyIndependent(2, None, None) if family is None else family
-    if family.reports is not None:
-        return _on_grid(aggregator, family, loss)
-    if family.priors is not None:
+    if family.reports is not None and (worst := _on_grid(aggregator, family, loss)) is not None:
+        return worst
+    default = ConditionallyIndependent(family.agents)  # its grids are left out where there is no oracle
+    if (family.reports, family.priors) not in ((None, None), (default.reports, default.priors)):
         raise UnsupportedError(
-            "the worst case needs reports on a grid if the priors are; leave both open, or the priors."
+            "the worst case on a grid needs a loss with a compiled kernel and, for more than two agents, an aggregator whose "
+            "forecast does not change when two agents swap reports; leave reports and priors open."
         )
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     if isinstance(aggregator, Rule) and family.agents >= MANY:
@@ -152,10 +154,17 @@ def tabulated(aggregator: AnyAggregator, x: Floats, agents: int = 2) -> Floats:
     return said.reshape((len(x),) * agents)
 
 
-def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstCase:
+def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: Loss) -> WorstCase | None:
+    """The worst structure with reports and priors on grids; None where there is no oracle."""
+    if loss.kernel is None:
+        return None
     x, inner = family.report_grid, np.zeros(0)
     if family.priors is not None:
         inner = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
+        if not len(inner):
+            raise UnsupportedError(
+                f"the worst case needs a prior strictly between 0 and 1; the priors are {family.prior_grid.tolist()}."
+            )
     if family.agents == 2:
         f, exhaustive = tabulated(aggregator, x), family.priors is not None
         free = worst_any_prior(x, f, loss=loss, prior_range=family.prior_range) if not exhaustive else None
@@ -163,13 +172,15 @@ def _on_grid(aggregator: AnyAggregator, family: ConditionallyIndependent, loss: 
     else:
         said = by_multiset(aggregator, x, family.agents)
         if said is None:
-            raise UnsupportedError(
-                "the worst case of more than two agents on a grid is for aggregators that treat the agents alike; this one "
-                "says something else when two of them change places."
-            )
+            return None
         table = symmetric_table(x, family.agents, said, loss=loss)
         exhaustive = family.priors is not None and work(x, family.agents, inner) <= MOST_WORK
         response = worst_any_prior_of(table, family.prior_range) if family.priors is None else worst_of(table, inner)
+    certain = [end for end in (0.0, 1.0) if family.priors is not None and end in family.prior_grid]
+    if certain:  # where the prior is 0 or 1 everybody says so; there a sensible aggregator has no regret
+        said = forecasts_of(aggregator, np.repeat(np.array(certain)[:, None], family.agents, axis=1), 2)
+        regrets = loss.divergence(said, np.stack((1 - np.array(certain), certain), axis=1))
+        exhaustive = exhaustive and bool((regrets <= response.value).all())
     return WorstCase(response.value, response.structure(), exhaustive=exhaustive)
 
 

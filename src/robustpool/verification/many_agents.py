@@ -25,7 +25,8 @@ range of each term may do. Boxes where neither does are halved. docs/derivations
 formula below; `robustpool.verification.dual` is the same for two agents and more kinds of aggregators. The rule is its own mirror
 image, so that priors up to 1/2 are enough.
 
-Reports and priors are multiples of 2^-50, so that the middle of a box and 1 - x are exact.
+Knots and ends of intervals are multiples of 2^-24, and a box is halved only where its middle is a multiple of 2^-50. So the
+ends of all boxes, their middles and 1 - x are exact.
 
 Tails need no slopes. A <= p + q f^2, where p has the mean mu. If
 
@@ -59,9 +60,14 @@ if TYPE_CHECKING:
 ONE = Interval(1.0)
 MOST_AGENTS = 8  # a box has 2^(n+1) corners
 PLACES = 2.0**24  # knots and priors are multiples of 1/PLACES
-NARROWEST = 2.0**-49  # a box that has to be halved below that is given up
-STEPS_A_CORNER = 1.5  # of the budget
-SLOP = 2.0**-40  # of the size of P and S: their corners are means of means of doubles, at most 200 times
+FINEST = 2.0**50  # a box whose middle is no multiple of 1/FINEST is not halved: it is given up
+STEPS_A_CORNER, STEPS_A_CHUNK = (
+    1.5,
+    40,
+)  # of the budget, for each corner: of a box, and of some cells at a time for each agent
+SLOP = (
+    2.0**-40
+)  # of the size of P and S: their corners are means of means of doubles, at most 26 for each of n + 1 directions
 FORECAST = 2.0**-37  # more than the errors of f and g at a corner
 SIZE = 1 + 2.0**-44  # more than the relative error of c at a corner
 
@@ -122,15 +128,18 @@ class Boxes:
 
     def pick(self, which: Any) -> Boxes:
         """Some of them."""
-        return Boxes(self.x[which], self.mu[which], self.P[which], self.S[which], self.size)
+        x, mu, P, S = (np.array(side[which]) for side in (self.x, self.mu, self.P, self.S))  # no view keeps the others
+        return Boxes(x, mu, P, S, self.size)
 
     def halved(self, bends: Floats) -> Boxes:
         """Both halves of each box, cut where bending adds most; of directions where nothing is known, in the widest."""
         sides = np.concatenate((self.x, self.mu[:, None]), axis=1)
         widths = sides[:, :, 1] - sides[:, :, 0]
         cut = np.where(bends < np.inf, bends, 1e300 * widths).argmax(axis=1)
-        if widths[np.arange(len(self)), cut].min() <= NARROWEST:
-            at = sides[widths[np.arange(len(self)), cut].argmin(), :, 0].tolist()
+        middle = sides[np.arange(len(self)), cut].mean(axis=1)
+        odd = np.flatnonzero(middle * FINEST % 1)
+        if len(odd):
+            at = sides[odd[0], :, 0].tolist()
             raise Refused(f"the inequality could not be shown at the reports {at[:-1]} and the prior {at[-1]}.")
         parts = [part for way in np.unique(cut) for part in self.pick(cut == way)._cut(int(way))]
         x, mu, P, S = (np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "mu", "P", "S"))
@@ -382,9 +391,8 @@ def check_upper(
     for i, (entry, priors) in enumerate(zip(data["intervals"], ends, strict=True)):
         watch(i / len(ends))
         slopes = read_slopes(entry, priors, rule.agents, f"upper.witness.intervals[{i}]", budget)
-        for boxes in slopes.boxes():
-            if not all_at_most(partial(needed, rule), iter((boxes,)), bound, budget):
-                raise Refused(f"the inequality fails for priors between {priors[0]:.6g} and {priors[1]:.6g}.")
+        if not all_at_most(partial(needed, rule), slopes.boxes(), bound, budget):
+            raise Refused(f"the inequality fails for priors between {priors[0]:.6g} and {priors[1]:.6g}.")
 
 
 def read_priors(ends: list[float], where: str) -> tuple[float, float]:
@@ -406,7 +414,8 @@ def read_slopes(entry: dict[str, Any], priors: tuple[float, float], agents: int,
     ):
         raise Refused(f"{where}.knots must be multiples of 2^-24 that increase from 0 to 1.")
     cells, count = comb(len(knots) + agents - 2, agents), comb(len(knots) + agents - 2, agents - 1)
-    budget.spend(cells * STEPS_A_CORNER * 2 ** (agents + 1))
+    chunks = -(-cells // AT_ONCE)
+    budget.spend((cells * STEPS_A_CORNER + chunks * STEPS_A_CHUNK * agents) * 2 ** (agents + 1))
     if [len(row) for row in values] != [count, count]:
         raise Refused(f"{where}.slopes must be two lists of {count} numbers.")
     if not max(map(abs, [*values[0], *values[1]])) <= 1e6:
@@ -460,7 +469,6 @@ def check_tail(rule: SymmetricRule, tail: dict[str, Any], bound: float, budget: 
         raise Refused(
             f"the tail proves {float(tail_bound(prior, constants, rule.agents))!r} for priors up to {prior!r}, not {bound!r}."
         )
-    for boxes in tail_boxes(rule.agents, constants):
-        if not all_at_most(partial(needed_in_tail, rule), iter((boxes,)), 0.0, budget):
-            raise Refused("the constants of the tail are too small.")
+    if not all_at_most(partial(needed_in_tail, rule), tail_boxes(rule.agents, constants), 0.0, budget):
+        raise Refused("the constants of the tail are too small.")
     return prior

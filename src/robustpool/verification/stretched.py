@@ -32,7 +32,7 @@ from .reading import Budget, Refused, exactly, rational, read, word
 ONE = Interval(1.0)
 SCHEMA = {"kind": word("stretched-log-odds"), "a": rational, "threshold": rational, "c": rational}
 LARGEST = 4  # of a and c, so that |z| <= 5,100 for reports that are multiples of 2^-50, and rounding stays small
-STEPS_OF_A_POINT = 30  # of the budget
+STEPS_OF_A_POINT = 60  # of the budget
 FARTHEST = 400.0  # log-odds up to which the derivatives next to 0 are looked at
 SLICES = 16  # of each unit of log-odds, there
 
@@ -160,7 +160,7 @@ class Stretched:
         if high > 0.5 or start < -FARTHEST:
             return nothing
         with precision():
-            top = float(logit(arb(high)).upper()) if high < 0.5 else 0.0
+            top = min(float(up(np.asarray(float(logit(arb(high)).upper())))), 0.0)
             cuts = np.linspace(min(start, top - 1), top, 2 + int(SLICES * (top - min(start, top - 1))))
             self.budget.spend(STEPS_OF_A_POINT * len(cuts))
             best = [arb(0)] * 3

@@ -70,10 +70,10 @@ class Verification:
     upper: float | None = None  # None where the file makes no such claim, or it is not proved
     lower: float | None = None
     value: float | None = None
-    unanimous: float | None = None
     claims: tuple[str, ...] = ()  # what was proved, in words
     label: str | None = None  # what the maker of the file calls it; nothing is proved of that
     over_budget: bool = False  # not refuted: the check would have taken more work than it was allowed
+    unanimous: float | None = None
 
     def __repr__(self) -> str:
         """The verdict and the bounds, in a line."""
@@ -108,7 +108,7 @@ def verify(
     except Exception as error:  # noqa: BLE001 -- whatever a hostile file does, the answer is a sentence
         return Verification(False, f"a claim could not be read ({type(error).__name__}: {quoted(str(error))}).")
     upper, lower, value, unanimous = (float(data[name]["bound"]) if name in data else None for name in BOUNDS)
-    return Verification(True, PROVED, upper, lower, value, unanimous, tuple(proved), data.get("label"))
+    return Verification(True, PROVED, upper, lower, value, tuple(proved), data.get("label"), unanimous=unanimous)
 
 
 def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None] = lambda _: None) -> list[str]:
@@ -149,13 +149,13 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
             log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
         return claims(data, phi.formula)
     if kind in ("stretched-log-odds", *AVERAGES):
-        averages = read_average(aggregator, agents) if kind in AVERAGES else read_stretched(aggregator, agents, budget)
-        check_lower(lower, mixture, averages.forecast, budget)
+        symmetric = read_average(aggregator, agents) if kind in AVERAGES else read_stretched(aggregator, agents, budget)
+        check_lower(lower, mixture, symmetric.forecast, budget)
         if upper is not None:
-            if isinstance(averages, Median):
+            if isinstance(symmetric, Median):
                 raise Refused("an upper bound is not checked for an aggregator of the kind 'median'.")
-            many_agents.check_upper(averages, prior_range, upper["witness"], upper["bound"], budget, watch)
-        return claims(data, averages.formula)
+            many_agents.check_upper(symmetric, prior_range, upper["witness"], upper["bound"], budget, watch)
+        return claims(data, symmetric.formula)
     if agents != 2:
         raise Refused(f"an aggregator of this kind is checked for two agents; there are {agents}.")
     rule = read_aggregator(aggregator, budget=budget)

@@ -86,7 +86,9 @@ def worst_case(rule: str, worst: WorstCase) -> View:
     return {"rule": rule, "regret": worst.regret, "proved": worst.proved, "structure": structure}, facts(lines, 11)
 
 
-def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, seconds: float) -> View:
+def certificate(
+    rule: str, proof: Certificate, file: str, *, finished: bool, seconds: float, obstacle: str | None = None
+) -> View:
     """The proved bounds, over what, and how they are checked again."""
     data = {
         "rule": rule,
@@ -97,21 +99,14 @@ def certificate(rule: str, proof: Certificate, file: str, *, finished: bool, sec
     }
     lines = {
         "over": _over(proof.data["family"]),
-        NOUNS[proof.data["paradigm"]]: _bounds(proof),
+        NOUNS[proof.data["paradigm"]]: proof.words,
         "no aggregator below": _below(proof),
         "arithmetic": proof.arithmetic,
         "time": f"{seconds:.1f} s",
         "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
-        "not finished": None if finished else "the bound holds, but the tolerance was not reached",
+        "not finished": None if finished else obstacle or "the bound holds, but the tolerance was not reached",
     }
     return data, facts(lines, 21)
-
-
-def _bounds(proof: Certificate) -> str:
-    """What is proved of the worst case, and what is not."""
-    if proof.upper is None:
-        return f"at least {outward(proof.lower, 'ROUND_FLOOR')} (proved); no upper bound is proved"
-    return f"{between(proof.lower, proof.upper)} (proved)"
 
 
 def _below(proof: Certificate) -> str | None:
