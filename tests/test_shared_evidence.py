@@ -492,3 +492,9 @@ def test_a_structure_that_is_too_large_is_refused() -> None:
 def test_a_probability_of_copying_lies_in_the_unit_interval(probability: float) -> None:
     with input_error("probability must be a finite number, at least 0 and at most 1"):
         rp.copied_by_all(PAIR, probability)
+
+
+def test_what_is_no_structure_is_named() -> None:
+    pair: Any = [rp.BinaryStructure(0.3, [[0.2, 0.5]] * 2), "a"]
+    with pytest.raises(rp.InputError, match="structures must be InformationStructure or BinaryStructure; one is a str"):
+        rp.with_public_evidence(pair, [0.5, 0.5])

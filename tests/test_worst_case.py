@@ -217,7 +217,7 @@ def test_a_grid_that_is_too_large_is_searched_and_says_so(monkeypatch: pytest.Mo
 
 
 def test_agents_who_are_told_apart_are_not_enumerated() -> None:
-    with unsupported_error("on a grid is for aggregators that treat the agents alike"):
+    with unsupported_error("forecast does not change when two agents swap reports"):
         rp.worst_case(lambda x: x[:, 0], rp.ConditionallyIndependent(3, 4, 8))
     free = rp.worst_case(lambda x: x[:, 0], rp.ConditionallyIndependent(3, None, None))
     assert free.regret > 0.2
@@ -254,6 +254,8 @@ def test_bad_aggregators_get_one_sentence() -> None:
         rp.worst_case(rp.get_rule("mean"), rp.ConditionallyIndependent(3, None, 10))
     with unsupported_error("an aggregator whose forecast does not change when two agents swap reports"):
         rp.worst_case(lambda x: x[:, 0], rp.ConditionallyIndependent(3, 4, 10))
+    with unsupported_error("a worst case is searched for at most 100 agents; there are 101"):
+        rp.worst_case("mean", rp.ConditionallyIndependent(101, None, None))
     with unsupported_error(r"the worst case needs a prior strictly between 0 and 1; the priors are \[0.0\]"):
         rp.worst_case("mean", rp.ConditionallyIndependent(3, 4, 2, (0.0, 0.4)))
     with unsupported_error("the worst case is searched under proper losses, not under 'custom'"):

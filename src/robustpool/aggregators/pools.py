@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ..typing import Floats
     from .rows import Rows
 
+LEAST, MOST = 1e-300, 1 - 2.0**-53
+"""The forecasts nearest to 0 and 1 of reports that are not certain, where squares of log-odds round to 0 and 1."""
+
 MOST_BETA = 1e5
 """Up to here the series of `beta_pool` is summed, at most some thousand terms."""
 
@@ -264,7 +267,8 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
     a, threshold, c = stretch(n)
     logits = logit(rows.reports)
     beyond = np.maximum(np.abs(logits) - threshold, 0)
-    return sigma(rows.mean(a * logits + c * np.sign(logits) * beyond**2))
+    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
+    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))  # only a certain report gives 0 or 1
 
 
 def not_unanimous(rows: Rows, n: int) -> Floats:

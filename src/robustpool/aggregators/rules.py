@@ -166,7 +166,7 @@ RULES: Mapping[str, Definition] = {
         "a = max(1, 1 + 0.31 ln(n/7)), t = max(1, 1.7 - n/10), c = 0.6 - 1.2/n^2; "
         "for unanimous = 0 and 3 <= n <= 10: logit f = s (alpha + gamma tanh(s/k)^2) + beta sum sgn(l) e^2/(e + d), six numbers for each n",
         "robustpool: proved to attain the lower bound of [Arieli2018] for n = 2; for n = 3 and 4 proved to be within 5e-5 and 5e-4 of "
-        "the least worst case that a unanimous rule can have, for n = 5 and 6 found there by a search",
+        "the least worst case that a unanimous rule can have, for n = 5 and 6 a search found no more than that",
         parameters={
             "b": Parameter(0.08, 0.9, "[)", default=0.1),
             "unanimous": Parameter(0, 1, "[]", default=1, whole=True),

@@ -66,7 +66,7 @@ def describe(chosen: Any, agents: int) -> dict[str, Any]:
         return {"kind": "grid", "values": table.values.tolist()}
     if isinstance(table, GridAggregator):
         raise UnsupportedError(
-            f"tables are certified for two agents; this one is for {table.agents} and the family has {agents}."
+            f"only tables for two agents can be certified; this one is for {table.agents}, and the family has {agents}."
         )
     if isinstance(chosen, LearnedRule):
         return _learned(chosen, agents)
@@ -81,7 +81,7 @@ def _named(chosen: Rule, agents: int) -> dict[str, Any]:
     phi = phi_of(chosen, agents)
     if phi is not None:
         return {"kind": "log-odds", "phi": phi}
-    if stem == "minimax" and chosen.parameters["unanimous"]:
+    if stem == "minimax" and (chosen.parameters["unanimous"] or agents not in pools.NOT_UNANIMOUS):
         return {"kind": "stretched-log-odds", **dict(zip(("a", "threshold", "c"), pools.stretch(agents), strict=True))}
     if stem in (MEANS if agents == 2 else AVERAGES):
         return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]} if agents == 2 else {"kind": stem}
@@ -95,7 +95,8 @@ def _named(chosen: Rule, agents: int) -> dict[str, Any]:
             raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
         return about
     raise UnsupportedError(
-        f"robustpool cannot certify the rule {chosen.name} for {agents} agents; worst_case searches for its worst case."
+        f"the rule {chosen.name} cannot be certified for {agents} agents; `robustpool worst-case {chosen.name} --agents "
+        f"{agents}` searches for its worst case."
     )
 
 

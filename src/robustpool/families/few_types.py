@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 STARTS = 24  # of each composition
 KEPT = 4  # compositions that are searched to the end
 FIRST, STEPS = 16, 250
+CROWD = 40  # from so many agents on, all of these are smaller: a regret takes so much longer
 
 
 class Types(NamedTuple):
@@ -51,6 +52,8 @@ def compositions(agents: int) -> Iterator[tuple[int, ...]]:
     """All alike, two types with every split, and one or two agents beside two other types."""
     yield (agents,)
     splits = range(1, agents) if agents <= 12 else sorted({*range(1, 6), *range(6, agents - 1, 3), agents - 1})
+    if agents >= CROWD:
+        splits = sorted({1, 2, agents // 8, agents // 4, agents // 2, 3 * agents // 4, agents - 1})
     for m in splits:
         yield m, agents - m
     for m in (1, agents // 2):
@@ -95,17 +98,17 @@ def worst_of_few_types(
     rng: np.random.Generator,
 ) -> tuple[float, Floats]:
     """The largest regret found and its point, with the coordinates of all agents: a short search for each composition, then long ones."""
-    found = []
+    found, few = [], agents >= CROWD
     for counts in compositions(agents):
         types = Types.of(counts)
-        points = _starts(types, logits, rng)
+        points = _starts(types, logits, rng)[:: 3 if few else 1]
         values, points = _climb(rule, types, points, divergence, logits, rng, FIRST)
         best = np.argsort(-values, kind="stable")[:4]
         found.append((float(values[best[0]]), types, points[best]))
     found.sort(key=lambda part: -part[0])
     results = []
-    for _, types, starts in found[:KEPT]:
-        values, points = _climb(rule, types, starts, divergence, logits, rng, STEPS)
+    for _, types, starts in found[: 2 if few else KEPT]:
+        values, points = _climb(rule, types, starts, divergence, logits, rng, STEPS // 2 if few else STEPS)
         k = int(np.argmax(values))
         place = np.repeat(np.arange(len(types.counts)), types.counts)
         own = points[k, 1:].reshape(-1, 2)[place].ravel()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import checks
 from ..aggregators.grid import GridAggregator
 from ..aggregators.multisets import additions, grid_ranks, multisets, ranks
 from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symmetric
@@ -297,6 +298,7 @@ def independent_nature(
 ) -> IndependentNature:
     """Nature for conditionally independent agents with an exact oracle, or on the continuum."""
     x, rule = family.report_grid, get_rule("geometric-odds" if family.agents == 2 else START)
+    checks.fits_in_memory(f"a table for {family.agents} agents", 16.0 * float(len(x)) ** min(family.agents, 200))
     if family.agents == 2:
         reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
         tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], rule)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 MANY = 6  # agents, from which on named rules are searched among structures with few types of agents
+MOST_AGENTS = 100
 STARTS = 36
 STEPS = 400
 ZOOMS = 6
@@ -117,6 +118,8 @@ def worst_case(
             "the worst case on a grid needs a loss with a compiled kernel and, for more than two agents, an aggregator whose "
             "forecast does not change when two agents swap reports; leave reports and priors open."
         )
+    if family.agents > MOST_AGENTS:
+        raise UnsupportedError(f"a worst case is searched for at most {MOST_AGENTS} agents; there are {family.agents}.")
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
     if isinstance(aggregator, Rule) and family.agents >= MANY:
         return search.among_few_types(aggregator, family.agents, generator)

@@ -82,5 +82,9 @@ def copied_by_all(structure: InformationStructure | BinaryStructure, probability
 
 
 def _joint(structure: InformationStructure | BinaryStructure) -> np.ndarray:
+    if not isinstance(structure, InformationStructure | BinaryStructure):
+        raise InputError(
+            f"structures must be InformationStructure or BinaryStructure; one is a {type(structure).__name__}."
+        )
     whole = structure.to_information_structure() if isinstance(structure, BinaryStructure) else structure
     return whole.joint

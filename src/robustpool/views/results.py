@@ -100,19 +100,27 @@ def certificate(
     lines = {
         "over": _over(proof.data["family"]),
         NOUNS[proof.data["paradigm"]]: proof.words,
-        "no aggregator below": _below(proof),
+        **_below(proof),
         "arithmetic": proof.arithmetic,
         "time": f"{seconds:.1f} s",
         "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
-        "not finished": None if finished else obstacle or "the bound holds, but the tolerance was not reached",
+        "not finished": None if finished else obstacle or _unfinished(proof),
     }
     return data, facts(lines, 21)
 
 
-def _below(proof: Certificate) -> str | None:
+def _unfinished(proof: Certificate) -> str:
+    if proof.upper is None:
+        return "it was stopped before an upper bound was proved; the lower bounds hold"
+    return "the bound holds, but the tolerance was not reached"
+
+
+def _below(proof: Certificate) -> dict[str, str]:
     """What no aggregator can be better than, and no unanimous one."""
-    bounds = (("", proof.value), ("no unanimous one below ", proof.unanimous))
-    return ", ".join(f"{who}{outward(x, 'ROUND_FLOOR')} (proved)" for who, x in bounds if x is not None) or None
+    bounds = [None if x is None else f"{outward(x, 'ROUND_FLOOR')} (proved)" for x in (proof.value, proof.unanimous)]
+    if bounds[0] is None:
+        return {} if bounds[1] is None else {"no unanimous below": bounds[1]}
+    return {"no aggregator below": bounds[0] + (f", no unanimous one below {bounds[1]}" if bounds[1] else "")}
 
 
 def _over(family: dict[str, Any]) -> str:
