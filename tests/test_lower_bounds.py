@@ -329,7 +329,7 @@ REFUSED: list[tuple[tuple[Any, ...], Any, str]] = [
     (("value", "mixture", 0, "agents"), [7], "agents must be a list of positive whole numbers"),
     (("value", "mixture", 0, "agents"), [2, 3], "agents must sum to the 6 agents of the family; the sum is 5"),
     (("value", "mixture", 0, "agents"), [2, 2, 1, 1], "reports must hold one pair for each count of 6 agents"),
-    (("upper",), {"bound": 0.25, "witness": {"kind": "theorem"}}, "an upper bound is not checked for an aggregator"),
+    (("upper",), {"bound": 0.25, "witness": {"kind": "theorem"}}, "upper.witness must have the field 'intervals'"),
     (("aggregator",), {"kind": "mean", "n": 6}, "aggregator has the field 'n', which is not checked"),
     (("aggregator",), {"kind": "karmarkar", "a": 2}, "an aggregator of this kind is checked for two agents"),
     (("unanimous", "mixture"), [], "the weights of unanimous.mixture must sum to 1"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
     from .rows import Rows
 
-LEAST, MOST = 1e-300, 1 - 2.0**-53
+LEAST, MOST = 5e-324, 1 - 2.0**-53
 """The forecasts nearest to 0 and 1 of reports that are not certain, where squares of log-odds round to 0 and 1."""
 
 MOST_BETA = 1e5
