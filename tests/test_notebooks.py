@@ -307,7 +307,7 @@ def test_a_worst_case_is_called_found() -> None:
 def test_a_certificate_shows_what_is_proved() -> None:
     certificate = rp.certify("minimax")
     text = show(certificate).text
-    assert "between 0.022542485937 and 0.022542485938, proved" in text
+    assert "between 0.022542485937 and 0.022542485938 (proved)" in text
     assert "no aggregator below 0.022542485937, proved" in re.sub(r"\s+", " ", text)
     assert certificate.arithmetic in text
     assert len(certificate.claims) == 2
