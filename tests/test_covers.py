@@ -400,7 +400,7 @@ def test_the_makers_pieces_hold_where_the_verifiers_do() -> None:
 
 
 def test_a_table_of_other_agents_is_not_described() -> None:
-    with unsupported_error("this one is for 3 and the family has 2"):
+    with unsupported_error("this one is for 3, and the family has 2"):
         describe(rp.GridAggregator(np.zeros((2, 2, 2))), 2)
 
 

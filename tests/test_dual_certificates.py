@@ -246,16 +246,20 @@ def average(x: Floats) -> Floats:
     ("aggregator", "family", "sentence"),
     [
         (lambda: average, None, "no known formula; a function that is known only by its values, .* can be certified"),
-        (lambda: "beta-pool", rp.ConditionallyIndependent(3, None, None), "robustpool cannot certify"),
+        (
+            lambda: "beta-pool",
+            rp.ConditionallyIndependent(3, None, None),
+            "the rule beta-pool cannot be certified for 3 agents; `robustpool worst-case beta-pool --agents 3` searches",
+        ),
         (
             lambda: GridAggregator(np.zeros((2, 2, 2))),
             None,
-            "tables are certified for two agents; this one is for 3 and the family has 3",
+            "only tables for two agents can be certified; this one is for 3, and the family has 3",
         ),
         (
             lambda: GridAggregator(np.zeros((2, 2))),
             rp.ConditionallyIndependent(3, None, None),
-            "this one is for 2 and the family has 3",
+            "this one is for 2, and the family has 3",
         ),
         (
             lambda: "mean",

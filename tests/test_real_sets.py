@@ -39,7 +39,7 @@ PAIRS = {
 FOUND = {
     "replication_surveys": (Sample.ENOUGH, Confidence.OVER, Sharing.PARTLY, "forecasters are over-confident"),
     "fte_midterms": (Sample.ENOUGH, Confidence.UNDER, Sharing.NESTED, "information is nested"),
-    "forecastbench_super": (Sample.ENOUGH, Confidence.IN_LINE, Sharing.PARTLY, "there is no guarantee that they beat"),
+    "forecastbench_super": (Sample.ENOUGH, Confidence.IN_LINE, Sharing.PARTLY, "there is no guarantee that"),
     "aggrecat_replication": (
         Sample.SMALL,
         Confidence.CANNOT_TELL,

@@ -16,6 +16,7 @@ point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,7 @@ def worst_case(
     if family.agents > MOST_AGENTS:
         raise UnsupportedError(f"a worst case is searched for at most {MOST_AGENTS} agents; there are {family.agents}.")
     search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
-    if isinstance(aggregator, Rule) and family.agents >= MANY:
+    if isinstance(aggregator, Rule) and family.agents >= MANY and find_spec("scipy"):
         return search.among_few_types(aggregator, family.agents, generator)
     if family.agents == 2 and loss.kernel is not None:
         starts = search.grid_starts()
@@ -305,7 +306,7 @@ class Search:
     def ascent_starts(self, agents: int, count: int) -> Floats:
         """What block ascent finds for an aggregator that treats the agents alike, on the knots of a table and points between."""
         none = np.zeros((0, 1 + 2 * agents))
-        if self.loss.kernel is None:
+        if self.loss.kernel is None or not find_spec("numba"):  # the search goes on from its random starts
             return none
         x = _points(self.aggregator, agents)
         said = by_multiset(self.aggregator, x, agents)
