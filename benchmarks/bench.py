@@ -153,6 +153,7 @@ def memory() -> None:
     print(f"\nMemory for 200,000 structures: cvxpy needs {grown['cvxpy'] / grown['cutting planes']:.1f} times as much.")
 
 
+GROWTH = {3: (10, 20, 40), 4: (5, 10, 20)}
 MANY = ((2, 20), (3, 20), (4, 20), (5, 10), (6, 6), (7, 5), (8, 4))
 """Numbers of agents and of reports; the priors are multiples of 1/100."""
 
@@ -188,7 +189,7 @@ def many_agents() -> None:
     """Two to eight agents, each design in a process of its own; beside it the same game with every structure in a list."""
     print("\nConditionally independent agents, M = 100, to a gap of 1e-6: time / time of two agents")
     print("agents   N  multisets    time  peak GB        gap  written out / ours  its peak GB")
-    times, sizes, first = [], [], 1.0
+    first = 1.0
     for agents, N in MANY:
         seconds, peak, lower, upper = _measured(OURS, agents, N) or (np.nan, np.nan, np.nan, np.nan)
         first = seconds if agents == 2 else first
@@ -200,10 +201,11 @@ def many_agents() -> None:
         count = comb(N + agents, agents)
         cells = f"{agents:>6} {N:>3} {count:>10,} {seconds / first:>7.1f} {peak:>8.2f} {upper - lower:>10.0e}"
         print(f"{cells}  {theirs[0]:>18}  {theirs[1]:>11}", flush=True)
-        times.append(seconds)
-        sizes.append(count)
-    exponent = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]
-    print(f"three to eight agents: the time grows like multisets^{exponent:.1f}")
+    for agents, resolutions in GROWTH.items():
+        runs = [(N, _measured(OURS, agents, N)) for N in resolutions]
+        points = [(N, run[0]) for N, run in runs if run is not None]
+        exponent = np.polyfit(*np.log(points).T, 1)[0] if len(points) > 1 else np.nan
+        print(f"{agents} agents, N = {', '.join(str(N) for N, _ in points)}: the time grows like N^{exponent:.1f}")
 
 
 def _measured(work: str, agents: int, N: int) -> tuple[float, float, float, float] | None:
