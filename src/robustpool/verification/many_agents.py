@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .boxes import AT_ONCE, Measured, all_at_most
+from .boxes import AT_ONCE, Measured, all_at_most, bending
 from .intervals import Floats, Interval, down, up
 from .reading import Budget, Refused, double, read, word
 
@@ -237,12 +237,12 @@ def needed(rule: SymmetricRule, boxes: Boxes) -> Measured:
     corner = (np.where(c > 0, c * SIZE * gap * gap, 0.0) * SIZE - line + slop).reshape(count, -1)
 
     wide = boxes.mu[:, 1] - boxes.mu[:, 0]
-    rise = (boxes.S[..., 1] - boxes.S[..., 0]).reshape(count, -1).min(
+    change = (boxes.S[..., 1] - boxes.S[..., 0]).reshape(count, -1).min(
         axis=1
     ) - 2 * slop  # of S from end to end, at least
-    rise = down(rise * wide / 4) - slop * wide  # -(P - mu S)'' w^2/8 is at least that
+    rise = down(change * wide / 4) - slop * wide  # -(P - mu S)'' w^2/8 is at least that
     density = Density.over(boxes, over)
-    added = [_bending(density.bend_in_report(i), boxes.x[:, i]) for i in range(n)]
+    added = [bending(density.bend_in_report(i), boxes.x[:, i], 1.0) for i in range(n)]
     bend = wide * wide * density.bend_in_prior() / 8
     bend = up(bend + np.abs(bend) * 2.0**-48 - rise)
     lowest = line.reshape(count, -1).min(axis=1) - slop - np.maximum(-rise, 0.0)
@@ -260,15 +260,9 @@ def needed_in_tail(rule: SymmetricRule, boxes: Boxes) -> Measured:
     slop = SLOP * (1 + boxes.size)
     corner = (np.where(Y > 0, Y * SIZE * f * f, 0.0) * SIZE - boxes.P[..., 0] + slop).reshape(count, -1)
     density = Density.over(boxes, over)
-    added = [_bending(density.bend_of_no(i), boxes.x[:, i]) for i in range(rule.agents)]
+    added = [bending(density.bend_of_no(i), boxes.x[:, i], 1.0) for i in range(rule.agents)]
     most = (density.no * density.f.squared()).hi
     return _measured(corner, [*added, np.zeros(count)], up(most - boxes.P.reshape(count, -1).min(axis=1) + slop))
-
-
-def _bending(bend: Floats, ends: Floats) -> Floats:
-    """w^2/8 max(0, K) for the width w of the ends (boxes, 2)."""
-    width = ends[:, 1] - ends[:, 0]
-    return up(up(width * width) * np.maximum(np.where(np.isnan(bend), np.inf, bend), 0.0)) / 8
 
 
 def _measured(corner: Floats, added: list[Floats], anywhere: Floats) -> Measured:
