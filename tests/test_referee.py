@@ -612,7 +612,8 @@ def test_numbers_that_cannot_be_read(text: str, check: Check) -> None:
     ("path", "value", "words"),
     [
         (("format",), "robustpool-certificate/1", "This kind is not checked."),
-        (("loss",), "log", "This kind is not checked."),
+        (("loss",), "convex", "This kind is not checked."),
+        (("loss",), "log", "The theorem is for the square loss."),
         (("paradigm",), "ratio", "This kind is not checked."),
         (("family", "kind"), "finite", "This kind is not checked."),
         (("family", "agents"), True, "The family is out of bounds."),

@@ -163,9 +163,9 @@ def slopes(rule: Rule, n: int, low: fmpq, high: fmpq, B: arb, witness: Any, log:
         logits, kappas = ([float(arb(number(x))) for x in witness[side][key][:NODES]] for key in ("logits", "kappas"))
         require(sorted({*logits}) == logits and len(kappas) == len(logits) > 1, "The nodes are not in order.")
         mu, kappa, top = sigma(arb(logits[0])), arb(kappas[0]), sigma(arb(logits[-1]))
-        # Priors nu < mu inherit kappa >= mu (square loss) from the first node: by (1) at g = 0, kappa <= B. At the same g,
-        # the forecast is e <= f. If e >= g, (e - g)^2 <= (f - g)^2 <= B + kappa (g/mu - 1) <= B + kappa (g/nu - 1). If
-        # e < g, (e - g)^2 <= g <= kappa g/nu <= B + kappa (g/nu - 1).
+        # Square loss: priors nu < mu inherit kappa >= mu from the first node, where (1) at g = 0 says kappa <= B. At
+        # the same g the forecast is e <= f. If e >= g, (e - g)^2 <= (f - g)^2 <= B + kappa (g/mu - 1) <= B + kappa
+        # (g/nu - 1). If e < g, (e - g)^2 <= g <= kappa g/nu <= B + kappa (g/nu - 1).
         inherits = smaller(phi, n, arb(logits[0]), kappa, B) if log else mu <= kappa
         starts = mu <= arb(first) if first > 0 else inherits
         require(starts and top >= arb(last), "The slopes do not cover the range of the priors from end to end.")

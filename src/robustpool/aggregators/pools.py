@@ -268,7 +268,7 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
     logits = logit(rows.reports)
     beyond = np.maximum(np.abs(logits) - threshold, 0)
     z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
-    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))  # only a certain report gives 0 or 1
+    return _never_certain(z)
 
 
 def not_unanimous(rows: Rows, n: int) -> Floats:
@@ -300,7 +300,7 @@ SATURATING = {
 """(c, k) of `saturating`: for n = 2 proved to attain the lower bound, for more agents found by search."""
 
 LOG_STRETCH = {
-    3: (1.1041263738, 1.17623, 0.09783, 0.12277, 3.40842),
+    3: (1.1041263738, 1.17367, 0.09909, 0.12442, 3.45626),
     4: (1.09549, 1.32446, 0.42063, 0.03843, 2.21072),
     5: (1.21623, 1.28631, 0.42145, 0.04381, 7.72656),
     6: (1.30259, 1.21211, 0.46005, 0.0, 1.0),
@@ -331,12 +331,19 @@ def _minimax_log(rows: Rows, n: int, summed: bool) -> Floats:
     s = log_odds(rows)
     if n == 2 or summed:
         c, k = saturation(n)
-        return sigma(s - c * np.tanh(s / k))
+        return _never_certain(s - c * np.tanh(s / k))
     a, threshold, c, b, k = log_stretch(n)
     logits = logit(rows.reports)
     beyond = np.maximum(np.abs(logits) - threshold, 0)
-    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2) + b * s * np.tanh(s / k) ** 2
-    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))  # only a certain report gives 0 or 1
+    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
+    if b:  # 0 times infinity is not 0
+        z += b * s * np.tanh(s / k) ** 2
+    return _never_certain(z)
+
+
+def _never_certain(z: Floats) -> Floats:
+    """sigma(z), which is 0 or 1 only if z is infinite, as it is if a report is certain."""
+    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
 
 
 def saturation(n: int) -> tuple[float, float]:
