@@ -32,6 +32,8 @@ CERTAIN_REPORTS_DECIDE = [
     "robust",
     "minimax",
     "minimax:unanimous=0",
+    "minimax-log",
+    "minimax-log:summed=1",
     "geometric-odds",
     "extremized-odds",
     "neyman-odds",
@@ -65,7 +67,7 @@ close = partial(pytest.approx, rel=1e-11, abs=1e-321)
 
 def test_the_catalogue_holds_the_promised_names_in_order() -> None:
     promised = (
-        "robust minimax mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
+        "robust minimax minimax-log mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
         "product bordley average-prior arieli-tuned log-odds"
     )
     assert list(RULES) == promised.split()
