@@ -123,7 +123,7 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
     [
         (
             "medain",
-            r"^rule must be one of robust, minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$",
+            r"^rule must be one of robust, minimax, minimax-log, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$",
         ),
         ("Geometric_Odds", r"it is 'Geometric_Odds', and the closest is 'geometric-odds'\.$"),
         ("", r"log-odds; it is ''\.$"),
