@@ -150,7 +150,7 @@ def test_the_saturating_form_increases() -> None:
 
 def test_two_agents_are_settled_to_nine_digits(tmp_path: Path) -> None:
     data = certificate()
-    verdict = rp.verify(data)
+    verdict: Any = rp.verify(data)
     assert verdict.verified, verdict.sentence
     assert verdict.upper <= 0.0486798
     assert min(verdict.lower, verdict.value) >= 0.0486797
@@ -280,7 +280,7 @@ CASES: list[Any] = [
 @pytest.mark.parametrize("case", CASES)
 def test_functions_of_the_sum_are_proved(case: tuple[str, int, tuple[float, float]], tmp_path: Path) -> None:
     data = certificate(*case, 1e-4)
-    verdict = rp.verify(data)
+    verdict: Any = rp.verify(data)
     assert verdict.verified, verdict.sentence
     assert verdict.upper <= verdict.lower + 2e-4
     if case[0] in SEARCHED:

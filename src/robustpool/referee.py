@@ -52,7 +52,7 @@ def softplus(x: arb) -> arb:
 def log_odds(rule: Rule, s: arb) -> tuple[arb, arb, arb]:
     """Phi, Phi' and Phi''. With h = tanh(s/k), h' = (1 - h^2)/k and h'' = -2 h h'/k; Phi and h increase."""
     (a, b, k, shift, c), low, high = map(arb, rule), s.lower(), s.upper()
-    h0, h1 = ((x / k).tanh() if (rule[1], rule[4]) != (0, 0) else arb(0) for x in (low, high))
+    h0, h1 = ((x / k).tanh() if rule[1] != 0 or rule[4] != 0 else arb(0) for x in (low, high))
     z, h = (low * (a + b * h0 * h0) - c * h0).union(high * (a + b * h1 * h1) - c * h1) - shift, h0.union(h1)
     dh = (1 - h * h) / k
     return z, a + b * h * (h + 2 * s * dh) - c * dh, 2 * dh * (b * (2 * h + s * (1 - 3 * h * h) / k) + c * h / k)

@@ -264,11 +264,19 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
     say p > 1/2, then f >= p (docs/derivations/many-agents). The worst cases that a search *found* are 0.045122, 0.061032, 0.072533 and
     0.081200 for n = 3, 4, 5, 6, which is the least that such a rule can have, and 0.1063, 0.1816 and 0.2062 for n = 10, 50 and 100.
     """
-    a, threshold, c = stretch(n)
+    return _never_certain(_mean_stretched(rows, *stretch(n)))
+
+
+def _mean_stretched(rows: Rows, a: float, threshold: float, c: float) -> Floats:
+    """(1/n) sum_i h(l_i) with h(l) = a l + c sgn(l) (|l| - threshold)_+^2."""
     logits = logit(rows.reports)
     beyond = np.maximum(np.abs(logits) - threshold, 0)
-    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
-    return _never_certain(z)
+    return rows.mean(a * logits + c * np.sign(logits) * beyond**2)
+
+
+def _never_certain(z: Floats) -> Floats:
+    """sigma(z), which is 0 or 1 only if z is infinite, as it is if a report is certain."""
+    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
 
 
 def not_unanimous(rows: Rows, n: int) -> Floats:
@@ -333,17 +341,10 @@ def _minimax_log(rows: Rows, n: int, summed: bool) -> Floats:
         c, k = saturation(n)
         return _never_certain(s - c * np.tanh(s / k))
     a, threshold, c, b, k = log_stretch(n)
-    logits = logit(rows.reports)
-    beyond = np.maximum(np.abs(logits) - threshold, 0)
-    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
+    z = _mean_stretched(rows, a, threshold, c)
     if b:  # 0 times infinity is not 0
         z += b * s * np.tanh(s / k) ** 2
     return _never_certain(z)
-
-
-def _never_certain(z: Floats) -> Floats:
-    """sigma(z), which is 0 or 1 only if z is infinite, as it is if a report is certain."""
-    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
 
 
 def saturation(n: int) -> tuple[float, float]:
