@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 import robustpool as rp
 from forging import referee_accepts, sign
+from robustpool import referee
 from robustpool.aggregators import pools
 from robustpool.certificates.mixtures import mirrored_pair, mixture_on_record, value_bound
 from robustpool.verification.balls import precision
@@ -122,13 +123,33 @@ def test_what_does_not_serve_smaller_priors() -> None:
     """Each of the conditions is needed by the argument."""
     with precision():
         assert LOG.serves_smaller_priors(RULE, 2, arb(-5), arb(0.04), arb(0.05))
-        assert not LOG.serves_smaller_priors(RULE, 2, arb(-3), arb(0.04), arb(0.05))  # P < 0
+        assert not LOG.serves_smaller_priors(RULE, 2, arb(-3), arb(0.06), arb(0.07))  # P < 0
         assert not LOG.serves_smaller_priors(RULE, 2, arb(-5), arb(0.0001), arb(0.05))
         assert not LOG.serves_smaller_priors(RULE, 2, arb(0.5), arb(9), arb(9.1))  # not below 1/2
-        assert not LOG.serves_smaller_priors(RULE, 9, arb(-2.5), arb(0.6), arb(0.7))  # kappa < (n-1) exp(m)
+        assert not LOG.serves_smaller_priors(RULE, 100, arb(-0.5), arb(30), arb(31))  # kappa < (n-1) exp(m)
         steep = Phi(Fraction(5, 2))
         assert LOG.serves_smaller_priors(steep, 2, arb(-7), arb(0.1), arb(0.1001))
         assert not LOG.serves_smaller_priors(steep, 2, arb(-7), arb(0.1), arb(0.1))
+
+
+def test_the_referee_agrees_on_smaller_priors() -> None:
+    """Its own lines for the same lemma, on many numbers."""
+    rng, answers = np.random.default_rng(5), []
+    with precision():
+        for m, share, slack, agents, which in zip(
+            rng.uniform(-9, 0.5, 400),
+            rng.random(400),
+            rng.random(400),
+            rng.integers(1, 30, 400),
+            range(400),
+            strict=True,
+        ):
+            phi, kappa = RULES[which % 4], arb(10 * share**3)
+            given = (int(agents), arb(m), kappa, kappa + arb(0.01 * slack))
+            numbers = [fmpq(x.numerator, x.denominator) for x in (phi.a, phi.b, phi.k, phi.shift, phi.c)]
+            answers.append(LOG.serves_smaller_priors(phi, *given))
+            assert referee.smaller((*numbers,), *given) == answers[-1]
+    assert 50 < sum(answers) < 350
 
 
 def test_the_saturating_form_increases() -> None:
@@ -208,16 +229,11 @@ def refused(data: dict[str, Any], tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "bound", "why"),
-    [
-        ("upper", math.nextafter(VALUE, 0), "the inequality"),
-        ("lower", math.nextafter(certificate()["lower"]["bound"], 1), "lower.bound is"),
-        ("value", math.nextafter(certificate()["value"]["bound"], 1), "value.bound is"),
-    ],
+    ("name", "why"), [("upper", "the inequality"), ("lower", "lower.bound is"), ("value", "value.bound is")]
 )
-def test_an_ulp_beyond_the_truth_is_refused(name: str, bound: float, why: str, tmp_path: Path) -> None:
+def test_an_ulp_beyond_the_truth_is_refused(name: str, why: str, tmp_path: Path) -> None:
     data = certificate()
-    data[name]["bound"] = bound
+    data[name]["bound"] = math.nextafter(*((VALUE, 0) if name == "upper" else (data[name]["bound"], 1)))
     assert why in refused(data, tmp_path)
 
 

@@ -384,7 +384,7 @@ def test_small_priors_need_a_kappa_that_is_as_large() -> None:
 
 
 def test_smaller_priors_inherit_the_slope_of_a_larger_one() -> None:
-    """The lemma of `_check_ends`, in floats: if the line holds at a prior with kappa >= prior, it holds at all smaller ones."""
+    """The lemma of `Square.serves_smaller_priors`, in floats: if the line holds at a prior with kappa >= prior, it holds at all smaller ones."""
     rng = np.random.default_rng(6)
     t = np.concatenate((np.linspace(-40, 40, 1601), [-300.0, 300.0]))
     g, inherited = 1 / (1 + np.exp(-t)), 0
