@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -38,11 +38,14 @@ from .many_agents import MOST_WORK, ascended, symmetric_table, work, worst_any_p
 from .regret import forecasts_of, regrets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from ..aggregators.grid import GridAggregator
     from ..losses.loss import Loss
     from ..typing import Floats
+    from .world import World
 
 
 MANY = 6  # agents, from which on named rules are searched among structures with few types of agents
@@ -61,6 +64,16 @@ SAME = 1e-9
 """Forecasts that differ by no more count as the same."""
 
 
+class Structure(Protocol):
+    """A structure that a search found."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Its numbers, as plain data."""
+
+    def words(self) -> dict[str, str]:
+        """Its numbers in words, each with its name."""
+
+
 @dataclass(frozen=True, eq=False)
 class WorstCase:
     """A structure and the aggregator's regret on it: the worst that a search found, not a bound.
@@ -69,7 +82,7 @@ class WorstCase:
     """
 
     regret: float
-    structure: BinaryStructure | int  # of a finite family: the number of the structure
+    structure: Structure | int  # of a finite family: the number of the structure
     proved: bool = False
     exhaustive: bool = False
 
@@ -78,21 +91,21 @@ class WorstCase:
         searched = "found by search, not proved: another structure may be worse"
         how = "proved" if self.proved else "the largest of all, in floating point" if self.exhaustive else searched
         said = html.line(f"regret {outward(self.regret, 'ROUND_FLOOR', 9)}, {how}")
-        if isinstance(self.structure, BinaryStructure):
-            return html.card("Worst case", said, self.structure._repr_html_())
-        return html.card("Worst case", said, html.line(f"on structure {self.structure:,} of the family"))
+        if isinstance(self.structure, int):
+            return html.card("Worst case", said, html.line(f"on structure {self.structure:,} of the family"))
+        return html.card("Worst case", said, html.facts(list(self.structure.words().items())))
 
 
 def worst_case(
     aggregator: AnyAggregator,
-    family: ConditionallyIndependent | FiniteFamily | None = None,
+    family: World | FiniteFamily | None = None,
     *,
     loss: str | Loss = "square",
     rng: int | np.random.Generator = 0,
 ) -> WorstCase:
     """Search for the structure with the largest additive regret: of two independent agents, unless a family is given.
 
-    A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through, unless the pairs
+    Each world has its own search. A family with ``reports`` and ``priors`` on grids, or a finite one, is searched through and through, unless the pairs
     of many agents are too many; ``exhaustive`` says whether it was.
 
     >>> found = worst_case(lambda x: x.mean(axis=1))
@@ -111,6 +124,13 @@ def worst_case(
     if not loss.proper:
         raise UnsupportedError(f"the worst case is searched under proper losses, not under {loss.name!r}.")
     family = ConditionallyIndependent(2, None, None) if family is None else family
+    return family.worst_case(aggregator, loss, np.random.default_rng(rng))
+
+
+def worst_independent(
+    aggregator: Callable[[Any], Any], family: ConditionallyIndependent, loss: Loss, rng: np.random.Generator
+) -> WorstCase:
+    """The same for conditionally independent agents."""
     if family.reports is not None and (worst := _on_grid(aggregator, family, loss)) is not None:
         return worst
     default = ConditionallyIndependent(family.agents)  # its grids are left out where there is no oracle
@@ -121,14 +141,14 @@ def worst_case(
         )
     if family.agents > MOST_AGENTS:
         raise UnsupportedError(f"a worst case is searched for at most {MOST_AGENTS} agents; there are {family.agents}.")
-    search, generator = Search(aggregator, loss, family.prior_range), np.random.default_rng(rng)
+    search = Search(aggregator, loss, family.prior_range)
     if isinstance(aggregator, Rule) and family.agents >= MANY and find_spec("scipy"):
-        return search.among_few_types(aggregator, family.agents, generator)
+        return search.among_few_types(aggregator, family.agents, rng)
     if family.agents == 2 and loss.kernel is not None:
         starts = search.grid_starts()
     else:
-        starts = np.concatenate((_random_starts(family.agents, generator), search.ascent_starts(family.agents, STARTS)))
-    return search.best_of(search.climb(search.clipped(starts), generator))
+        starts = np.concatenate((_random_starts(family.agents, rng), search.ascent_starts(family.agents, STARTS)))
+    return search.best_of(search.climb(search.clipped(starts), rng))
 
 
 def off_grid_regret(aggregator: GridAggregator, prior_range: tuple[float, float], loss: str | Loss = "square") -> float:
