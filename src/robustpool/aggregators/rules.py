@@ -172,6 +172,13 @@ RULES: Mapping[str, Definition] = {
             "unanimous": Parameter(0, 1, "[]", default=1, whole=True),
         },
     ),
+    "minimax-log": Definition(
+        pools.minimax_log,
+        "n = 1: f = x; n = 2: logit f = s - 1.5 tanh(s/3.5056); n > 2: logit f = mean (a l + c sgn(l) e^2) + b s tanh(s/k)^2, "
+        "e = max(|l| - t, 0), five numbers for each n; for summed = 1: logit f = s - c tanh(s/k), two numbers for each n",
+        "robustpool, for the log loss: proved to attain the lower bound for n = 2, found for n = 3; under the square loss use minimax",
+        parameters={"summed": Parameter(0, 1, "[]", default=0, whole=True)},
+    ),
     "mean": Definition(
         pools.mean, "f = mean x", "[Guo2024, Table 1], simple averaging", averages=True, extremises=False
     ),

@@ -120,7 +120,7 @@ def structure_entry(
     return {**entry, "reports": [list(pair) for pair in counts], "agents": list(counts.values())}
 
 
-def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
+def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0), loss: str = "square") -> Mixture | None:
     """All agents report 0 or 1/2 with the prior mu, or 1/2 or 1 with the prior 1 - mu (docs/derivations/lower-bound).
 
     Of the mu for which both priors are in the range it takes that with the largest bound; None if there is none below 1/2,
@@ -136,7 +136,7 @@ def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mix
     least = max(low, 1 - high)
     if agents < 2 or not least < Fraction(1, 2):
         return None
-    mu = max(least, _best_prior(agents))
+    mu = max(least, _best_prior(agents, loss))
     half = Fraction(1, 2)
     structures = ((mu, (Fraction(0), half)), (1 - mu, (half, Fraction(1))))
     return [_alike(half, prior, reports, agents) for prior, reports in structures]
@@ -184,9 +184,11 @@ def _record(file: Path) -> dict[str, Mixture]:
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def value_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
-    """What no aggregator can be better than against a mixture, exactly."""
-    return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED)
+def value_bound(
+    mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0), loss: str = "square"
+) -> Fraction:
+    """What no aggregator can be better than against a mixture: exactly, or, under the log loss, its lower end in balls."""
+    return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED, loss)
 
 
 def unanimous_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
@@ -199,16 +201,22 @@ def unanimous_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] 
     return {"bound": outward(unanimous_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
 
 
-def value_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> dict[str, Any]:
+def value_claim(
+    mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0), loss: str = "square"
+) -> dict[str, Any]:
     """The ``value`` of a certificate: what no aggregator can be better than, rounded down."""
-    return {"bound": outward(value_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
+    return {"bound": outward(value_bound(mixture, agents, prior_range, loss), "down"), "mixture": mixture}
 
 
 def lower_claim(
-    mixture: Mixture, forecast: Callable[[Profile], Any], agents: int, prior_range: Sequence[float] = (0.0, 1.0)
+    mixture: Mixture,
+    forecast: Callable[[Profile], Any],
+    agents: int,
+    prior_range: Sequence[float] = (0.0, 1.0),
+    loss: str = "square",
 ) -> dict[str, Any]:
     """The ``lower`` of a certificate: an aggregator's expected regret under a mixture, rounded down."""
-    exact = expected_regret(structures_of(mixture, agents, prior_range), forecast, UNLIMITED)
+    exact = expected_regret(structures_of(mixture, agents, prior_range), forecast, UNLIMITED, loss)
     return {"bound": outward(exact, "down"), "mixture": mixture}
 
 
@@ -247,11 +255,17 @@ def outward(x: Fraction, direction: Literal["down", "up"]) -> float:
     return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
 
 
-def _best_prior(agents: int) -> Fraction:
-    """The maximiser on (0, 1/2) of (mu/g)(g - 1/2)^2, odds(g) = odds(1 - mu)^(n-1), by golden sections."""
+def _best_prior(agents: int, loss: str = "square") -> Fraction:
+    """The maximiser on (0, 1/2) of (mu/g) D(1/2, g), odds(g) = odds(1 - mu)^(n-1), by golden sections.
+
+    D(1/2, g) is (g - 1/2)^2 or, under the log loss, KL(g || 1/2) = log 2 + g log g + (1-g) log(1-g).
+    """
 
     def bound(mu: float) -> float:
-        g = 1 / (1 + (mu / (1 - mu)) ** (agents - 1))
+        odds = (mu / (1 - mu)) ** (agents - 1)  # of 1 - g
+        g = 1 / (1 + odds)
+        if loss == "log":
+            return mu / g * (math.log(2 * g) + (1 - g) * math.log(odds)) if odds else mu * math.log(2)
         return mu / g * (g - 0.5) ** 2
 
     left, right, ratio = 0.0, 0.5, (math.sqrt(5) - 1) / 2
