@@ -96,7 +96,9 @@ class Correlated(World):
                 steps += 2  # even, so that 1/2 is among them
         said = by_multiset(aggregator, grid(steps), self.agents)
         if said is None:
-            raise UnsupportedError("arbitrary correlation is searched under rules whose forecast does not change with the agents' order.")
+            raise UnsupportedError(
+                "arbitrary correlation is searched under rules whose forecast does not change with the agents' order."
+            )
         law = worst_law(grid(steps), self.agents, loss.table(np.stack((1 - said, said), axis=1)))
         return WorstCase(law.loss, law, exhaustive=self.reports is not None)
 
@@ -180,16 +182,6 @@ def worst_law(x: Floats, agents: int, losses: Floats) -> CalibratedLaw:
     return CalibratedLaw(float(gain @ solution.x), at_most, x[drawn], masses.reshape(-1, 2))
 
 
-class NamedLaws(LabelledStructures):
-    """The structures of a mixture: laws, by how many profiles they have."""
-
-    def name(self, number: int) -> str:
-        """What to call a structure in a sentence."""
-        masses = self.labels[number].reshape(-1, 2)
-        comes = int((masses.sum(axis=1) > SHOWN).sum())
-        return f"a calibrated law with {counted(comes, 'profile')}, prior {masses[:, 1].sum():.4g}"
-
-
 @dataclass(frozen=True, eq=False)
 class CorrelatedNature(Nature):
     """The worst calibrated law on a grid; a label is the law, Pr[x, omega] of each multiset x and state."""
@@ -235,4 +227,11 @@ class CorrelatedNature(Nature):
 
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""
-        return Mixture(NamedLaws(labels), checks.frozen(weights), ("states",) if self.mirrored else ())
+        return Mixture(LabelledStructures(labels, _name), checks.frozen(weights), ("states",) if self.mirrored else ())
+
+
+def _name(label: Floats) -> str:
+    """What to call a law in a sentence: how many profiles it has."""
+    masses = label.reshape(-1, 2)
+    comes = int((masses.sum(axis=1) > SHOWN).sum())
+    return f"a calibrated law with {counted(comes, 'profile')}, prior {masses[:, 1].sum():.4g}"

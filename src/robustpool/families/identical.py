@@ -94,7 +94,9 @@ class Identical(World):
         """See World: among all experiments with 2, ..., ``signals`` signals, whatever the grids."""
         some = rng.random((64, self.agents))
         if np.abs(forecasts_of(aggregator, some, 2) - forecasts_of(aggregator, some[:, ::-1], 2)).max() > SAME:
-            raise UnsupportedError("identical agents are searched under rules whose forecast does not change with their order.")
+            raise UnsupportedError(
+                "identical agents are searched under rules whose forecast does not change with their order."
+            )
         best = WorstCase(-np.inf, Experiment(np.zeros(0), np.zeros(0)))
         for signals in range(2, self.signals + 1):
             points = rng.random((STARTS, 2 * signals - 1))
@@ -179,14 +181,6 @@ def regrets_of_experiments(
     return np.sum(chance * loss.divergence(f.reshape(-1, 2), g.reshape(-1, 2)).reshape(chance.shape), axis=1)
 
 
-class NamedExperiments(LabelledStructures):
-    """The structures of a mixture: prior, low and high report."""
-
-    def name(self, number: int) -> str:
-        """What to call a structure in a sentence."""
-        return "prior {:g}, each reports {:g} or {:g}".format(*self.labels[number])
-
-
 @dataclass(frozen=True, eq=False)
 class IdenticalNature(Nature):
     """Every experiment with two signals on the grids, tried one by one; a label is prior, low, high."""
@@ -201,8 +195,11 @@ class IdenticalNature(Nature):
         """All of them; the priors up to 1/2 only, where the tables are mirrored."""
         grids = self.family.ordinary
         priors = [p for p in grids.prior_numbers.tolist() if not self.mirrored or 2 * p <= grids.priors]
-        parts = [np.column_stack((np.full(len(pairs), p / grids.priors), pairs / grids.reports))
-                 for p in priors if len(pairs := grids.pairs(p))]
+        parts = [
+            np.column_stack((np.full(len(pairs), p / grids.priors), pairs / grids.reports))
+            for p in priors
+            if len(pairs := grids.pairs(p))
+        ]
         return np.concatenate(parts)
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
@@ -232,4 +229,9 @@ class IdenticalNature(Nature):
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""
         exchanged = ("states",) if self.mirrored else ()
-        return Mixture(NamedExperiments(labels), checks.frozen(weights), exchanged)
+        return Mixture(LabelledStructures(labels, _name), checks.frozen(weights), exchanged)
+
+
+def _name(label: Floats) -> str:
+    """What to call a structure in a sentence."""
+    return "prior {:g}, each reports {:g} or {:g}".format(*label)

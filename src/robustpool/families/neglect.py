@@ -247,15 +247,6 @@ class NeglectStructure:
 # ------------------------------------------------------------------------------------------------------ nature on a grid
 
 
-class NeglectedStructures(LabelledStructures):
-    """The structures of a mixture, by the labels of `NeglectNature`."""
-
-    def name(self, number: int) -> str:
-        """What to call a structure in a sentence."""
-        words = NeglectStructure.of(self.labels[number]).words()
-        return f"prior {words['prior']} to the power {words['neglect']}, reports {words['reports']}"
-
-
 @dataclass(frozen=True, eq=False)
 class NeglectNature(IndependentNature):
     """Reports on a grid, for each prior and lambda the exact worst structure.
@@ -301,11 +292,17 @@ class NeglectNature(IndependentNature):
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""
         exchanged = ("agents", "states") if self.mirrored else ("agents",)
-        return Mixture(NeglectedStructures(labels), checks.frozen(weights), exchanged)
+        return Mixture(LabelledStructures(labels, _name), checks.frozen(weights), exchanged)
 
     def coarser(self) -> None:
         """See Nature: none."""
         return
+
+
+def _name(label: Floats) -> str:
+    """What to call a structure in a sentence."""
+    words = NeglectStructure.of(label).words()
+    return f"prior {words['prior']} to the power {words['neglect']}, reports {words['reports']}"
 
 
 # ---------------------------------------------------------------------------------------------------------- the search
