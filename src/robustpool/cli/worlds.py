@@ -16,12 +16,31 @@ class WorldOptions:
     """How the forecasters come by what they say; the names are those of the fields of the worlds."""
 
     world: Annotated[
-        str | None, Option(help="independent. See `robustpool table` for the worlds.", show_default="independent")
+        str | None,
+        Option(
+            help="independent, neglect, identical, correlated or contaminated. See `robustpool table` for the worlds.",
+            show_default="independent",
+        ),
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
     prior_range: Annotated[
         tuple[float, float] | None,
         Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
+    ] = None
+    neglect: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="World neglect: the power of the base rate in what they say, 1 for all of it.",
+            show_default="0.5 1",
+        ),
+    ] = None
+    signals: Annotated[
+        int | None, Option(help="World identical: search experiments with up to so many signals.", show_default="3")
+    ] = None
+    fraction: Annotated[
+        float | None,
+        Option(help="World contaminated: the fraction of questions with any correlation.", show_default="0.05"),
     ] = None
 
     @property

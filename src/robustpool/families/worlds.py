@@ -18,6 +18,10 @@ INDEPENDENT = "independent"
 
 WORLDS = {
     INDEPENDENT: "conditionally_independent:ConditionallyIndependent",
+    "neglect": "neglect:Neglect",
+    "identical": "identical:Identical",
+    "correlated": "correlated:Correlated",
+    "contaminated": "contaminated:Contaminated",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 
