@@ -52,7 +52,9 @@ def worst_case(
     from ..families.worst_case import worst_case as search
     from ..views import results
 
-    worst = search(rule, world.of(rule), loss=loss, rng=seed)
+    searching = "searching for the worst structure"
+    with progress_bar(searching, doing=searching):
+        worst = search(rule, world.of(rule), loss=loss, rng=seed)
     return Answer(*results.worst_case(rule, worst))
 
 

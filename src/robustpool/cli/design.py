@@ -11,7 +11,7 @@ from typer import Option
 
 from .command import check_report, command
 from .output import Answer
-from .progress import progress_bar, share_bar
+from .progress import progress_bar
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def design(
         how: dict[str, Any] = vars(solving)
         solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
     save_design(solution, out)
-    with suppress(KeyboardInterrupt), share_bar() as tell:  # Ctrl-C keeps the design as it is
-        tell("searching between the grid points", 0.0)
+    searching = "searching between the grid points"
+    with suppress(KeyboardInterrupt), progress_bar(searching, doing=searching):  # Ctrl-C keeps the design as it is
         solution = solution.with_off_grid()
         save_design(solution, out)
     if solution.converged:
