@@ -16,13 +16,15 @@ class WorldOptions:
     """How the forecasters come by what they say; the names are those of the fields of the worlds."""
 
     world: Annotated[
-        str | None, Option(help="independent. See `robustpool table` for the worlds.", show_default="independent")
+        str | None, Option(help="independent or several-states. See `robustpool table` for the worlds.", show_default="independent")
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
     prior_range: Annotated[
         tuple[float, float] | None,
         Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
     ] = None
+
+    states: Annotated[int | None, Option(help="How many outcomes a question has.", show_default="3")] = None
 
     @property
     def given(self) -> dict[str, Any]:
