@@ -56,6 +56,12 @@ class SeveralStates(World):
             "the world several-states has no design; use the rule minimax, or design for a finite family of structures (--family)."
         )
 
+    def hard_structures(self) -> dict[str, Any]:
+        """See World: those of the lower bound LB_{K,n}."""
+        from .states_bound import hard_structures
+
+        return hard_structures(self.states, self.agents)
+
     def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:
         """See World: local searches over all priors and K signals an agent."""
         from .states_search import worst_of_states
