@@ -18,6 +18,7 @@ INDEPENDENT = "independent"
 
 WORLDS = {
     INDEPENDENT: "conditionally_independent:ConditionallyIndependent",
+    "common-source": "common_source:CommonSource",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 
