@@ -12,12 +12,13 @@ u = (low - p_0)/(m - p_0) and v = (p_1 - high)/(p_1 - m): every point of a box i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .. import checks
-from ..errors import UnsupportedError
+from ..errors import InputError, UnsupportedError
 from ..structures.common_source_structure import CommonSourceStructure, event_reports
 from ..wording import counted
 from .compass import climbed
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
     from .few_types import Types
     from .nature import Nature
+    from .paired_nature import Circumstance
     from .worst_case import WorstCase
 
 NARROW = 1e-9
@@ -39,17 +41,16 @@ NARROW = 1e-9
 
 @dataclass(frozen=True)
 class CommonSource(World):
-    """Agents with a common source; ``reports`` and ``priors`` are the steps of a design's grids, None where continuous.
+    """Agents with a common source. In a design, reports, priors and chances are multiples of 1/``reports``; None: continuous.
 
-    ``prior_range`` is about the prior of the event. A search for the worst case takes all reports, whatever the grids are.
+    ``prior_range`` is about the prior of the event. A search for the worst case takes all of them, whatever the grid is.
 
     >>> CommonSource(3).words()
-    '3 agents with a common source, reports in steps of 1/20, priors in steps of 1/20'
+    '3 agents with a common source, reports, priors and chances in steps of 1/12'
     """
 
     agents: int = 2
-    reports: int | None = 20
-    priors: int | None = 20
+    reports: int | None = 12
     prior_range: tuple[float, float] = (0.0, 1.0)
 
     kind: ClassVar[str] = "common-source"
@@ -57,22 +58,59 @@ class CommonSource(World):
     def __post_init__(self) -> None:
         """Check the numbers."""
         checks.whole("agents", self.agents, least=2)
-        for name in ("reports", "priors"):
-            if getattr(self, name) is not None:
-                checks.whole(name, getattr(self, name), least=2)
+        if self.reports is not None:
+            checks.whole("reports", self.reports, least=2)
         object.__setattr__(self, "prior_range", checks.interval("prior_range", self.prior_range, least=0, most=1))
 
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002
         """See World."""
-        reports = "any reports" if self.reports is None else f"reports in steps of 1/{self.reports:,}"
-        priors = "any prior" if self.priors is None else f"priors in steps of 1/{self.priors:,}"
+        grid = f"reports, priors and chances in steps of 1/{self.reports}" if self.reports else "any reports, any prior"
         low, high = self.prior_range
-        ends = "" if (low, high) == (0.0, 1.0) else f" from {low:g} to {high:g}"
-        return f"{counted(self.agents, 'agent')} with a common source, {reports}, {priors}{ends}"
+        ends = "" if (low, high) == (0.0, 1.0) else f", priors from {low:g} to {high:g}"
+        return f"{counted(self.agents, 'agent')} with a common source, {grid}{ends}"
 
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:
-        """See World."""
-        raise UnsupportedError("designs for agents with a common source are not available.")
+        """See World: every prior, p_0 and p_1 and every pair of reports on the grid."""
+        from .paired_nature import paired_nature
+
+        if self.reports is None:
+            raise UnsupportedError("a design for agents with a common source needs a number of reports.")
+        return paired_nature(
+            self.circumstances(),
+            agents=self.agents,
+            reports=self.reports,
+            loss=loss,
+            paradigm=paradigm,
+            restrictions=restrictions,
+            kind=kind,
+            parameters=("prior", "p_0", "p_1"),
+            mirrored=abs(sum(self.prior_range) - 1.0) < 1e-12,
+        )
+
+    def circumstances(self) -> list[Circumstance]:
+        """All priors m and chances p_0 < m < p_1 on the grid of reports; the priors are multiples of 1/reports in the range."""
+        from .paired_nature import Circumstance
+
+        size = self.reports or 0
+        low, high = self.prior_range
+        found = []
+        for k in range(1, size):
+            m = k / size
+            if not low - 1e-12 <= m <= high + 1e-12:
+                continue
+            for i, j in product(range(k), range(k + 1, size + 1)):
+                p = np.array([i, j]) / size
+                y = (m - p[0]) / (p[1] - p[0])
+                pairs = np.array([*product(range(i, k), range(k + 1, j + 1)), (k, k)])
+                beliefs = (pairs - i) / (j - i)
+                share = np.divide(y - beliefs[:, 0], np.ptp(beliefs, axis=1), out=np.zeros(len(pairs)), where=np.ptp(beliefs, axis=1) > 0)
+                often = np.stack((1 - share, share), axis=1)
+                chances = np.stack((often * (1 - beliefs) / (1 - y), often * beliefs / y), axis=2)
+                hidden = np.array([[1 - y], [y]]) * np.stack((1 - p, p), axis=1)
+                found.append(Circumstance((m, *p.tolist()), hidden, pairs, chances))
+        if not found:
+            raise InputError(f"prior_range must hold a multiple of 1/{size} between 0 and 1; it is {self.prior_range!r}.")
+        return found
 
     def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:
         """See World: two agents, and any aggregator that has no name, with all agents free; else with few types of agents."""
