@@ -264,11 +264,24 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
     say p > 1/2, then f >= p (docs/derivations/many-agents). The worst cases that a search *found* are 0.045122, 0.061032, 0.072533 and
     0.081200 for n = 3, 4, 5, 6, which is the least that such a rule can have, and 0.1063, 0.1816 and 0.2062 for n = 10, 50 and 100.
     """
-    a, threshold, c = stretch(n)
+    return _never_certain(_mean_stretched(rows, *stretch(n)))
+
+
+def _mean_stretched(rows: Rows, a: float, threshold: float, c: float) -> Floats:
+    """(1/n) sum_i h(l_i) with h(l) = a l + c sgn(l) (|l| - threshold)_+^2."""
     logits = logit(rows.reports)
     beyond = np.maximum(np.abs(logits) - threshold, 0)
-    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
-    return _never_certain(z)
+    return rows.mean(a * logits + c * np.sign(logits) * beyond**2)
+
+
+def _never_certain(z: Floats) -> Floats:
+    """sigma(z), which is 0 or 1 only if z is infinite, as it is if a report is certain."""
+    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
+
+
+def _bend(s: Floats, b: float, k: float) -> Floats | float:
+    """b s tanh(s/k)^2, and 0 for b = 0 even where s is infinite."""
+    return b * s * np.tanh(s / k) ** 2 if b else 0.0
 
 
 def not_unanimous(rows: Rows, n: int) -> Floats:
@@ -332,18 +345,8 @@ def _minimax_log(rows: Rows, n: int, summed: bool) -> Floats:
     if n == 2 or summed:
         c, k = saturation(n)
         return _never_certain(s - c * np.tanh(s / k))
-    a, threshold, c, b, k = log_stretch(n)
-    logits = logit(rows.reports)
-    beyond = np.maximum(np.abs(logits) - threshold, 0)
-    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
-    if b:  # 0 times infinity is not 0
-        z += b * s * np.tanh(s / k) ** 2
-    return _never_certain(z)
-
-
-def _never_certain(z: Floats) -> Floats:
-    """sigma(z), which is 0 or 1 only if z is infinite, as it is if a report is certain."""
-    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
+    *numbers, b, k = log_stretch(n)
+    return _never_certain(_mean_stretched(rows, *numbers) + _bend(s, b, k))
 
 
 def saturation(n: int) -> tuple[float, float]:
@@ -368,3 +371,59 @@ def log_stretch(n: int) -> tuple[float, float, float, float, float]:
     """
     more = log(n / 6)
     return LOG_STRETCH.get(n, (1.3 + 0.31 * more, 1.2, 0.46 + 0.25 * more, 0.0, 1.0))
+
+
+# ------------------------------------------------------------------------------------------------------- common source
+
+SOURCE_OF_TWO = (0.3222, 0.1908, 0.1661, 1.4104)
+"""(slope, d, kappa, k) of `common_source` for two answers, found by search."""
+
+SOURCE_OF_MORE = {
+    3: (1.0447, 1.3466, 0.46949, 0.04365, 2.9256),
+    4: (0.98544, 1.21977, 0.73188, 0.04927, 5.056),
+    6: (1.01194, 1.08915, 0.76442, 0.004, 20.0),
+}
+"""(a, threshold, c, kappa, k) of `common_source` for more answers, found by search."""
+
+
+def common_source(rows: Rows) -> Floats:
+    """The rule of small worst-case regret for agents who share a source that may be wrong (docs/worlds/common-source).
+
+    n = 1      f = x_1
+    n = 2      logit f = slope sum_i log((d + o_i)/(d + 1/o_i)) + kappa s tanh(s/k)^2, with the odds o_i
+    n >= 3     logit f = (1/n) sum_i h(l_i) + kappa s tanh(s/k)^2, with h as in `stretched_log_odds` and the numbers of `source_stretch`
+
+    It rises with every report and f(1 - x) = 1 - f(x).
+    """
+    forecasts = np.empty(len(rows))
+    for n, these, part in rows.by_answers():
+        forecasts[these] = _common_source(part, n)
+    return forecasts
+
+
+def _common_source(rows: Rows, n: int) -> Floats:
+    if n < 2:
+        return mean(rows)
+    if n == 2:
+        slope, d, kappa, k = SOURCE_OF_TWO
+        logits = logit(rows.reports)
+        size, e = np.abs(logits), np.exp(-np.abs(logits))
+        z = slope * rows.total(np.sign(logits) * (size + np.log1p(d * e) - np.log(d + e)))
+    else:
+        *numbers, kappa, k = source_stretch(n)
+        z = _mean_stretched(rows, *numbers)
+    return _never_certain(z + _bend(log_odds(rows), kappa, k))
+
+
+def source_stretch(n: int) -> tuple[float, float, float, float, float]:
+    """The numbers (a, threshold, c, kappa, k) of `common_source` for n answers, n >= 3.
+
+    Those in `SOURCE_OF_MORE`, with a straight line between two n that are there; beyond, those of `stretch`, without the last term.
+    """
+    last = max(SOURCE_OF_MORE)
+    if n > last:
+        return *stretch(n), 0.0, 1.0
+    table = sorted(SOURCE_OF_MORE.items())
+    columns = zip(*(numbers for _, numbers in table), strict=True)
+    a, threshold, c, kappa, k = (float(np.interp(n, [size for size, _ in table], column)) for column in columns)
+    return a, threshold, c, kappa, k

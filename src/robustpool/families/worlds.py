@@ -23,6 +23,7 @@ WORLDS = {
     "correlated": "correlated:Correlated",
     "contaminated": "contaminated:Contaminated",
     "several-states": "several_states:SeveralStates",
+    "common-source": "common_source:CommonSource",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 
