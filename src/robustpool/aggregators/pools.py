@@ -140,9 +140,9 @@ def neyman_odds(rows: Rows) -> Floats:
     return sigma(neyman_factor(rows.n) * (log_odds(rows) / rows.n))
 
 
-def scaled_log_odds(rows: Rows, alpha: float) -> Floats:
-    """sigma(alpha s)."""
-    return sigma(alpha * log_odds(rows))
+def scaled_log_odds(rows: Rows, alpha: float, shift: float = 0.0) -> Floats:
+    """sigma(alpha s - shift)."""
+    return sigma(alpha * log_odds(rows) - shift)
 
 
 def robust(rows: Rows) -> Floats:

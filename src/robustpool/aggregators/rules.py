@@ -246,9 +246,9 @@ RULES: Mapping[str, Definition] = {
     ),
     "log-odds": Definition(
         pools.scaled_log_odds,
-        "f = sigma(alpha s)",
-        "[arXiv2604.24517]; default: tuned for two agents",
-        parameters={"alpha": _positive(0.5168)},
+        "f = sigma(alpha s - shift)",
+        "[arXiv2604.24517]; default: tuned for two agents; with a shift for base rates in a range, see rp.prior_range_rule",
+        parameters={"alpha": _positive(0.5168), "shift": Parameter(-np.inf, np.inf, default=0.0)},
     ),
     "common-source": Definition(
         pools.common_source,

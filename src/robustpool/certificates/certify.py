@@ -42,6 +42,7 @@ from .mixtures import (
     mixture_on_record,
     rational_mixture,
     structure_entry,
+    touching_pair,
     unanimity_structure,
     unanimous_claim,
     value_claim,
@@ -299,7 +300,8 @@ def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIn
 def _value(chosen: Any, family: ConditionallyIndependent, loss: str) -> dict[str, Any]:
     """The best bounds for all aggregators that are at hand, and for unanimous ones where these are larger."""
     agents, prior_range = family.agents, family.prior_range
-    mixtures = [mirrored_pair(agents, prior_range, loss), mixture_on_record(agents, prior_range)]
+    pairs = [mirrored_pair(agents, prior_range, loss), touching_pair(agents, prior_range)]
+    mixtures = [*pairs, mixture_on_record(agents, prior_range)]
     own = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
     if isinstance(own, IndependentMixture):
         parts, resolution = (own.weight, own.prior, own.reports, own.exchanged), chosen.family.reports
