@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from ..families.worlds import INDEPENDENT, WORLDS, make_world
+
 if TYPE_CHECKING:
     from ..families.world import World
 
@@ -17,10 +19,7 @@ class WorldOptions:
 
     world: Annotated[
         str | None,
-        Option(
-            help="independent, neglect, identical, correlated or contaminated. See `robustpool table` for the worlds.",
-            show_default="independent",
-        ),
+        Option(help=f"{', '.join(WORLDS)}. `robustpool table` has their values.", show_default=INDEPENDENT),
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
     prior_range: Annotated[
@@ -43,6 +42,8 @@ class WorldOptions:
         Option(help="World contaminated: the fraction of questions with any correlation.", show_default="0.05"),
     ] = None
 
+    states: Annotated[int | None, Option(help="How many outcomes a question has.", show_default="3")] = None
+
     @property
     def given(self) -> dict[str, Any]:
         """The options that were given, but for the name of the world."""
@@ -50,8 +51,6 @@ class WorldOptions:
 
     def make(self, **others: Any) -> World:
         """The world of these options."""
-        from ..families.worlds import INDEPENDENT, make_world
-
         return make_world(self.world or INDEPENDENT, self.given | others)
 
     def of(self, rule: str) -> World:

@@ -50,6 +50,10 @@ class World(ABC):
         """Whether `certify` has a proof for a design."""
         return False
 
+    def hard_structures(self) -> dict[str, Any] | None:
+        """Structures of the family, as a family file lists them, whose uniform mixture proves a lower bound; None if none are known."""
+        return None
+
     def off_grid(self, table: Any, loss: Loss) -> float | None:
         """The worst regret that a search of some seconds finds for a table that was made on a grid; None if there is no grid."""
         if not isinstance(table, GridAggregator):

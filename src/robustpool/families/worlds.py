@@ -22,6 +22,8 @@ WORLDS = {
     "identical": "identical:Identical",
     "correlated": "correlated:Correlated",
     "contaminated": "contaminated:Contaminated",
+    "several-states": "several_states:SeveralStates",
+    "common-source": "common_source:CommonSource",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 

@@ -90,12 +90,14 @@ def certificate(
     """The proved bounds, over what, and how they are checked again."""
     data = {
         "rule": rule,
+        "loss": proof.data["loss"],
         **_fields(proof, "claim", "claims", "upper", "lower", "value", "unanimous", "arithmetic"),
         "finished": finished,
         "seconds": seconds,
         "output": file,
     }
     lines = {
+        "loss": proof.data["loss"],
         "over": _over(proof.data["family"]),
         NOUNS[proof.data["paradigm"]]: proof.words,
         **_below(proof),
