@@ -67,7 +67,7 @@ def test_two_bits_reveal_the_state_and_change_no_report() -> None:
     x = np.arange(7) / 6
     joint = np.zeros((2, 14, 14))  # state, (report, bit) of each agent
     for profile, masses in zip(law.profiles, law.masses, strict=True):
-        one, two = (int(round(6 * report)) for report in profile)
+        one, two = (round(6 * report) for report in profile)
         for (i, j), omega, bit in product({(one, two), (two, one)}, (0, 1), (0, 1)):
             orders = 1 if one == two else 2
             joint[omega, 2 * i + bit, 2 * j + (bit ^ omega)] += masses[omega] / orders / 2
@@ -80,8 +80,8 @@ def test_two_bits_reveal_the_state_and_change_no_report() -> None:
 
 @pytest.mark.parametrize("agents", [2, 3])
 def test_named_rules(agents: int) -> None:
-    for rule in ("mean", "geometric-odds", "minimax", "robust"):
-        law: Any = rp.worst_case(rule, Correlated(agents, None)).structure
+    for rule in ("mean", "geometric-odds", "minimax"):
+        law: Any = rp.worst_case(rule, Correlated(agents, 20)).structure
         assert law.loss == pytest.approx(0.25, abs=1e-9)
         assert law.at_most == pytest.approx(0.25, abs=1e-9)
     assert 0.2606 < rp.worst_case("extremized-odds", Correlated(2, None)).regret < 0.2607
@@ -112,9 +112,9 @@ def test_a_mirrored_table_has_a_mirrored_law() -> None:
     assert payoff[0] == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.1, 1.0])
-def test_a_fraction_of_arbitrary_questions(fraction: float) -> None:
-    found = rp.worst_case("minimax", Contaminated(fraction=fraction))
+def test_a_fraction_of_arbitrary_questions() -> None:
+    fraction = 0.1
+    found: Any = rp.worst_case("minimax", Contaminated(fraction=fraction))
     assert found.regret == pytest.approx((1 - fraction) * V + fraction / 4, abs=1e-9)
     assert found.structure.as_data()["arbitrary"]["prior"] == pytest.approx(0.5)
 
@@ -137,5 +137,5 @@ def test_what_is_refused() -> None:
 def test_on_the_command_line() -> None:
     assert WorldOptions(world="correlated", agents=3).of("product") == Correlated(3, None)
     assert WorldOptions(world="contaminated", fraction=0.1).of("minimax") == Contaminated(fraction=0.1)
-    law = rp.worst_case("product", Correlated(3, 6)).structure
+    law: Any = rp.worst_case("product", Correlated(3, 6)).structure
     assert law.words()["reports"].startswith("0.333333, 0.333333, 0.333333 with probability")

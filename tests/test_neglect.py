@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import pytest
 
 import robustpool as rp
-from programs import run_robustpool as run
 from refusals import input_error, unsupported_error
 from robustpool.certificates.log_odds import Side
 from robustpool.cli.worlds import WorldOptions
@@ -100,7 +100,7 @@ def test_at_one_half_the_sum_of_log_odds_has_no_regret() -> None:
 
 def test_without_neglect_it_is_the_ordinary_setting() -> None:
     ordinary = rp.ConditionallyIndependent(2, None, None)
-    for rule in ("product", "mean", "average-prior"):
+    for rule in ("product", "average-prior"):
         assert rp.worst_case(rule, known(1.0)).regret == pytest.approx(rp.worst_case(rule, ordinary).regret, abs=1e-9)
     upper = rp.solve(Neglect(2, 8, 40, neglect=(1.0, 1.0))).upper
     assert upper == pytest.approx(rp.solve(rp.ConditionallyIndependent(2, 8, 40)).upper, abs=1e-6)
@@ -115,14 +115,14 @@ def test_three_agents_on_a_grid_without_neglect() -> None:
 @pytest.mark.parametrize("power", [0.2, 0.75, 0.9])
 def test_the_rule_attains_the_lower_bound(power: float) -> None:
     family = known(power)
-    found = rp.worst_case(family.rule(), family)
+    found: Any = rp.worst_case(family.rule(), family)
     assert found.regret == pytest.approx(family.lower(), abs=1e-8)
     assert found.structure.as_data()["neglect"] == pytest.approx(power)
 
 
 @pytest.mark.parametrize(("agents", "power"), [(2, 0.75), (3, 0.1)])
 def test_functions_of_the_sum_have_the_regret_of_n_lambda_agents(agents: int, power: float) -> None:
-    side = Side(Phi(1), 2, 0.0, 0.5)
+    side: Any = Side(Phi(Fraction(1)), 2, 0.0, 0.5)
     k = agents * power - 1
     pair = mirrored_pair(k)
     side.n1, side.phi = k, lambda s: s - 1.3 * k * np.tanh((1 - pair.slope) * s / (1.3 * k))
@@ -142,7 +142,7 @@ def test_the_mirrored_pair_has_its_bound_by_hand() -> None:
 
 
 def test_an_unknown_power_from_one_half_on_costs_nothing() -> None:
-    found = rp.worst_case("minimax", Neglect(2, None, None))
+    found: Any = rp.worst_case("minimax", Neglect(2, None, None))
     assert found.regret == pytest.approx(V, abs=1e-9)
     assert found.structure.as_data()["neglect"] == pytest.approx(1.0)
 
@@ -170,13 +170,14 @@ def test_what_is_refused() -> None:
         rp.worst_case("mean", known(0.5, 7))
 
 
-def test_on_the_command_line(tmp_path: Any) -> None:
-    out = str(tmp_path / "design.json")
-    options = ["--world", "neglect", "--neglect", "0.75", "0.75", "--reports", "8", "--priors", "40"]
-    done = run("design", *options, "--out", out)
-    assert done.returncode == 0, done.stderr
-    design = rp.load_design(out)
+def test_a_design_is_saved_and_read_and_the_command_line_knows_the_option(tmp_path: Any) -> None:
+    solution = rp.solve(Neglect(2, 8, 40, neglect=(0.75, 0.75)))
+    rp.save_design(solution, str(tmp_path / "design.json"))
+    design = rp.load_design(str(tmp_path / "design.json"))
     assert design.family == Neglect(2, 8, 40, neglect=(0.75, 0.75))
     assert 0.008 < design.upper < 0.0089
+    assert "to the power 0.75" in solution.mixture.heaviest(1)[0][0]
+    family = WorldOptions(world="neglect", neglect=(0.6, 0.7)).of("mean")
+    assert family == Neglect(2, None, None, neglect=(0.6, 0.7))
     with input_error("--neglect is not an option of the world independent; it belongs to neglect"):
         WorldOptions(neglect=(0.5, 1.0)).of("mean")

@@ -51,7 +51,7 @@ class Contaminated(World):
     @property
     def independent(self) -> ConditionallyIndependent:
         """The ordinary questions."""
-        return ConditionallyIndependent(self.agents, None, None, tuple(self.prior_range))
+        return ConditionallyIndependent(self.agents, None, None, self.prior_range)
 
     @property
     def arbitrary(self) -> Correlated:

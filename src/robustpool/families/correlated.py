@@ -157,7 +157,7 @@ def worst_law(x: Floats, agents: int, losses: Floats) -> CalibratedLaw:
     (0.25, 0.25)
     """
     from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix, vstack
+    from scipy.sparse import coo_matrix, csc_matrix, vstack
 
     drawn = multisets(len(x), agents)
     certain = np.stack([(x[drawn] == 1 - omega).any(axis=1) for omega in (0, 1)], axis=1).ravel()
@@ -171,8 +171,8 @@ def worst_law(x: Floats, agents: int, losses: Floats) -> CalibratedLaw:
     columns = np.concatenate((2 * profile, 2 * profile + 1))  # state 0, state 1
     away = np.concatenate((0.0 - x[report], 1.0 - x[report]))
     calibration = coo_matrix((away, (np.tile(report, 2), columns)), shape=(len(x), 2 * len(drawn))).tocsc()[:, come]
-    equal = vstack((calibration, np.ones((1, len(come))))).tocsr()
-    solution = linprog(-gain, A_eq=equal, b_eq=np.append(np.zeros(len(x)), 1.0), method="highs")
+    equal: Any = vstack((calibration, csc_matrix(np.ones((1, len(come)))))).tocsr()
+    solution: Any = linprog(-gain, A_eq=equal, b_eq=np.append(np.zeros(len(x)), 1.0), method="highs")
     if solution.status != 0:
         raise SolverError(f"the linear programme of arbitrary correlation failed: {solution.message}")
     alpha = -solution.eqlin.marginals[:-1]

@@ -13,6 +13,7 @@ structures behind the lower bounds V_n and U_n have identical agents (docs/world
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -191,15 +192,18 @@ class IdenticalNature(Nature):
     paradigm: str = "additive"
 
     @property
+    def steps(self) -> int:
+        """N."""
+        return len(self.family.ordinary.report_grid) - 1
+
+    @cached_property
     def labels(self) -> Floats:
         """All of them; the priors up to 1/2 only, where the tables are mirrored."""
-        grids = self.family.ordinary
-        priors = [p for p in grids.prior_numbers.tolist() if not self.mirrored or 2 * p <= grids.priors]
-        parts = [
-            np.column_stack((np.full(len(pairs), p / grids.priors), pairs / grids.reports))
-            for p in priors
-            if len(pairs := grids.pairs(p))
-        ]
+        grids, parts = self.family.ordinary, []
+        for number, prior in zip(grids.prior_numbers.tolist(), grids.prior_grid, strict=True):
+            pairs = grids.pairs(number) / self.steps
+            if prior <= 0.5 or not self.mirrored:
+                parts.append(np.column_stack((np.full(len(pairs), prior), pairs)))
         return np.concatenate(parts)
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
@@ -210,7 +214,7 @@ class IdenticalNature(Nature):
         highs = np.arange(agents + 1)
         counts = np.stack((agents - highs, highs), axis=1)
         mass = masses_of_counts(np.stack((1 - share, share), axis=1), labels[:, 1:], counts)
-        index = np.rint(labels[:, 1:] * self.family.ordinary.reports).astype(np.int64)
+        index = np.rint(labels[:, 1:] * self.steps).astype(np.int64)
         drawn = np.arange(agents)[None] >= counts[:, :1]  # the low ones first
         return ranks(np.where(drawn[None], index[:, 1, None, None], index[:, 0, None, None])), mass
 
@@ -224,7 +228,7 @@ class IdenticalNature(Nature):
     def aggregator(self, table: Floats) -> GridAggregator:
         """See Nature."""
         forecasts = self.tables.layout.spread(table)[:, 1]
-        return GridAggregator(forecasts[grid_ranks(self.family.ordinary.reports + 1, self.family.agents)])
+        return GridAggregator(forecasts[grid_ranks(self.steps + 1, self.family.agents)])
 
     def mixture(self, labels: Floats, weights: Floats) -> Mixture:
         """See Nature."""

@@ -28,7 +28,7 @@ from .compass import climbed
 from .conditionally_independent import ConditionallyIndependent
 from .grid_oracle import WorstStructures, joined, parameters, worst_by_prior
 from .independent_nature import IndependentNature, has_oracle, independent_nature
-from .many_agents import symmetric_table, worst_of
+from .many_agents import MOST_WORK, symmetric_table, work, worst_of
 from .nature import LabelledStructures, Mixture, Nature
 from .regret import forecasts_of
 from .world import World
@@ -75,7 +75,7 @@ class Neglect(World):
     @property
     def ordinary(self) -> ConditionallyIndependent:
         """The agents who neglect nothing, with the same grids."""
-        return ConditionallyIndependent(self.agents, self.reports, self.priors, tuple(self.prior_range))
+        return ConditionallyIndependent(self.agents, self.reports, self.priors, self.prior_range)
 
     @property
     def report_grid(self) -> Floats:
@@ -257,7 +257,10 @@ class NeglectNature(IndependentNature):
 
     family: Any
 
-    exact: ClassVar[bool] = True  # type: ignore[assignment]
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """For each prior and lambda of the grids; of many agents, if the pairs are not too many."""
+        return self.family.agents == 2 or work(*self._game, self._inner) <= MOST_WORK
 
     def worst(self, table: Floats) -> WorstStructures:
         """See IndependentNature."""
