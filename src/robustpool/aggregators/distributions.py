@@ -142,7 +142,10 @@ DISTRIBUTION_RULES: Mapping[str, DistributionRule] = {
         DistributionRule("mean", "f = mean x", True, mean),
         DistributionRule("geometric-odds", "f = g ~ (prod x)^(1/n), the log-linear pool", False, log_linear),
         DistributionRule(
-            "minimax", "n = 2: f ~ exp(w s), s = sum log x, w = alpha + b tanh(D/k)^2, D the gap of the two largest s", False, minimax
+            "minimax",
+            "n = 2: f ~ exp(w s), s = sum log x, w = alpha + b tanh(D/k)^2, D the gap of the two largest s",
+            False,
+            minimax,
         ),
     )
 }

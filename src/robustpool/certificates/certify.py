@@ -164,7 +164,9 @@ def _from_below(chosen: Any, family: World, paradigm: str | None) -> Steps:
     _check_design(chosen, paradigm)
     structures = family.hard_structures()
     if structures is None:
-        raise UnsupportedError(f"no bound can be proved for {family.words()}; worst_case searches for the worst structure.")
+        raise UnsupportedError(
+            f"no bound can be proved for {family.words()}; worst_case searches for the worst structure."
+        )
     parts = finite_certificate(chosen, structures, np.ones(len(structures["structures"])))
     del parts["upper"]  # it would be that of these structures only
     yield Progress(math.inf, parts["lower"]["bound"], 1, 0, partial(write_certificate, parts, label_of(chosen)))

@@ -41,7 +41,9 @@ def best_m(states: int, agents: int) -> Fraction:
     """The multiple of 1/PARTS with the largest bound, up to rounding: every multiple gives a bound."""
     m = np.arange(1, PARTS // (2 * (states - 1)) + 1) / PARTS
     if not len(m):
-        raise UnsupportedError(f"the lower bound is computed for at most {PARTS // 2 + 1:,} states; there are {states:,}.")
+        raise UnsupportedError(
+            f"the lower bound is computed for at most {PARTS // 2 + 1:,} states; there are {states:,}."
+        )
     g = 1 / (1 + (m / (1 - (states - 1) * m)) ** (agents - 1))
     return Fraction(int(np.argmax(m / g * (g - 0.5) ** 2)) + 1, PARTS)
 
@@ -68,7 +70,9 @@ def hard_structures(states: int, agents: int) -> dict[str, Any]:
             f"{agents} agents and {states} states have {states**agents:,}."
         )
     m = best_m(states, agents)
-    entries = [{"name": f"state {likely} is likely", "joint": _joint(states, agents, m, likely)} for likely in range(states)]
+    entries = [
+        {"name": f"state {likely} is likely", "joint": _joint(states, agents, m, likely)} for likely in range(states)
+    ]
     return {
         "format": FORMAT,
         "states": [f"state {k}" for k in range(states)],
