@@ -31,17 +31,17 @@ def test_for_all_priors_it_is_the_mirrored_pair(agents: int) -> None:
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-7)
 
 
-@pytest.mark.parametrize("a", [0.2, 0.3, 0.45])
+@pytest.mark.parametrize("a", [0.2, 0.3])
 def test_symmetric_ranges_have_a_formula(a: float) -> None:
     touch = best_touch(2, (a, 1 - a))
     assert touch.bound == pytest.approx(a * (0.5 - a) ** 2 / (1 - a), rel=1e-9)
-    assert (touch.report, touch.forecast) == (pytest.approx(0.5, abs=1e-6), pytest.approx(0.5, abs=1e-6))
+    assert [touch.report, touch.forecast] == pytest.approx([0.5, 0.5], abs=1e-6)
     if a > 0.2:
         assert prior_range_rule(a, 1 - a).parameters["alpha"] == pytest.approx(a * (3 - 2 * a), abs=1e-5)
 
 
 def test_mirrored_ranges_have_mirrored_rules() -> None:
-    rule, mirrored = prior_range_rule(0.1, 0.3), prior_range_rule(0.7, 0.9)
+    rule, mirrored = prior_range_rule(0.05, 0.2), prior_range_rule(0.8, 0.95)
     assert mirrored.parameters["alpha"] == pytest.approx(rule.parameters["alpha"], abs=2e-5)
     assert mirrored.parameters["shift"] == pytest.approx(-rule.parameters["shift"], abs=2e-5)
 

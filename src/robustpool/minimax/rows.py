@@ -130,7 +130,7 @@ def _read(rows: Path, record: Path) -> tuple[Row, ...]:
 
 
 def _row(entry: dict[str, Any], bounds: dict[str, float]) -> Row:
-    given = dict(entry)
+    given: dict[str, Any] = {"loss": "square", "states": 2} | entry
     command = given.pop("command", None)
     sides = {side: _bound(entry["name"], side, command, given.pop(side, {})) for side in FIELDS}
     first = tuple(given.pop("first", ()))
@@ -140,7 +140,7 @@ def _row(entry: dict[str, Any], bounds: dict[str, float]) -> Row:
         first=first,
         lower=bounds.get("lower"),
         upper=bounds.get("upper"),
-        **{"loss": "square", "states": 2} | given,
+        **given,
     )
 
 
