@@ -16,12 +16,40 @@ class WorldOptions:
     """How the forecasters come by what they say; the names are those of the fields of the worlds."""
 
     world: Annotated[
-        str | None, Option(help="independent. See `robustpool table` for the worlds.", show_default="independent")
+        str | None,
+        Option(
+            help="independent or partial-information. See `robustpool table` for the worlds.",
+            show_default="independent",
+        ),
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
     prior_range: Annotated[
         tuple[float, float] | None,
         Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
+    ] = None
+
+    overlap: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="Partial information: the share of what one forecaster knows that each other one knows too.",
+            show_default="0.2 1",
+        ),
+    ] = None
+    information: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="Partial information: the share of what can be known that one forecaster knows.",
+            show_default="0 1",
+        ),
+    ] = None
+    knowable: Annotated[
+        float | None,
+        Option(
+            help="Partial information: the most that all forecasters know together of what can be known.",
+            show_default="0.9",
+        ),
     ] = None
 
     @property

@@ -18,6 +18,7 @@ INDEPENDENT = "independent"
 
 WORLDS = {
     INDEPENDENT: "conditionally_independent:ConditionallyIndependent",
+    "partial-information": "partial_information:PartialInformation",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 
