@@ -301,7 +301,7 @@ def test_every_claim_is_shown(minimax: dict[str, Any], tmp_path: Path) -> None:
 
 def independent(agents: int, prior_range: list[Any], **parts: Any) -> dict[str, Any]:
     family = {"kind": "conditionally-independent", "agents": agents, "prior_range": prior_range}
-    return {"family": family, "paradigm": "additive", **parts}
+    return {"family": family, "loss": "square", "paradigm": "additive", **parts}
 
 
 def test_the_family_in_words() -> None:

@@ -206,7 +206,7 @@ BAD = [
     (f"design --family {WEATHER} --out /dev/null", "'/dev/null' cannot be written: it is not a regular file."),
     (f"design --family {WEATHER} --epsilon 0.1 --rounds 5", "give rounds or epsilon, not both"),
     ("design --reports 0", "reports must be a whole number, at least 1; it is 0."),
-    (f"design --family {WEATHER} --prior-range 0.1 0.2", "--prior-range is for conditionally independent agents"),
+    (f"design --family {WEATHER} --prior-range 0.1 0.2", "--prior-range is for a world with a name; --family"),
     ("design --nature continuous --priors 7", "--nature continuous means any prior; --priors is '7'."),
     ("design --priors many", "--priors must be a whole number or continuous; it is 'many'."),
     ("design --prior-range 0.6 0.4", "prior_range must be from low to high; it is (0.6, 0.4)."),

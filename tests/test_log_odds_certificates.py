@@ -514,9 +514,9 @@ def test_malformed_witnesses() -> None:
 @pytest.mark.parametrize(
     ("phi", "message"),
     [
-        (None, "phi.form must be 'linear' or 'tanh'; it is None"),
-        ({"form": "cubic"}, "phi.form must be 'linear' or 'tanh'; it is 'cubic'"),
-        ({"form": ["linear"]}, "phi.form must be 'linear' or 'tanh'; it is a list of 1"),
+        (None, "phi.form must be 'linear' or 'tanh' or 'saturating'; it is None"),
+        ({"form": "cubic"}, "phi.form must be 'linear' or 'tanh' or 'saturating'; it is 'cubic'"),
+        ({"form": ["linear"]}, "phi.form must be 'linear' or 'tanh' or 'saturating'; it is a list of 1"),
         ({"form": "linear", "alpha": 1.0}, "phi must have the field 'shift'"),
         ({**LINEAR, "k": 1.0}, "phi has the field 'k', which is not checked"),
         ({**LINEAR, "alpha": 0.0}, "phi must increase without bound"),

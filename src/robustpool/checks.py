@@ -127,6 +127,20 @@ def number(
     return result
 
 
+def interval(name: str, ends: Any, *, least: float, most: float) -> tuple[float, float]:
+    """Two numbers in [least, most], the lower first.
+
+    >>> interval("prior_range", [0.1, 0.4], least=0, most=1)
+    (0.1, 0.4)
+    """
+    if not isinstance(ends, (tuple, list)) or len(ends) != 2:
+        raise InputError(f"{name} must be a pair, from low to high; it is {ends!r}.")
+    low, high = (number(name, end, least=least, most=most) for end in ends)
+    if low > high:
+        raise InputError(f"{name} must be from low to high; it is {ends!r}.")
+    return low, high
+
+
 def open_unit(name: str, value: float) -> float:
     """A number strictly between 0 and 1.
 

@@ -140,9 +140,9 @@ def neyman_odds(rows: Rows) -> Floats:
     return sigma(neyman_factor(rows.n) * (log_odds(rows) / rows.n))
 
 
-def scaled_log_odds(rows: Rows, alpha: float) -> Floats:
-    """sigma(alpha s)."""
-    return sigma(alpha * log_odds(rows))
+def scaled_log_odds(rows: Rows, alpha: float, shift: float = 0.0) -> Floats:
+    """sigma(alpha s - shift)."""
+    return sigma(alpha * log_odds(rows) - shift)
 
 
 def robust(rows: Rows) -> Floats:
@@ -279,6 +279,11 @@ def _never_certain(z: Floats) -> Floats:
     return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
 
 
+def _bend(s: Floats, b: float, k: float) -> Floats | float:
+    """b s tanh(s/k)^2, and 0 for b = 0 even where s is infinite."""
+    return b * s * np.tanh(s / k) ** 2 if b else 0.0
+
+
 def not_unanimous(rows: Rows, n: int) -> Floats:
     """logit f = s (alpha + c tanh(s/k)^2) + beta sum_i sgn(l_i) e_i^2/(e_i + d), e_i = (|l_i| - threshold)_+, for n = 3 to 10.
 
@@ -340,11 +345,8 @@ def _minimax_log(rows: Rows, n: int, summed: bool) -> Floats:
     if n == 2 or summed:
         c, k = saturation(n)
         return _never_certain(s - c * np.tanh(s / k))
-    a, threshold, c, b, k = log_stretch(n)
-    z = _mean_stretched(rows, a, threshold, c)
-    if b:  # 0 times infinity is not 0
-        z += b * s * np.tanh(s / k) ** 2
-    return _never_certain(z)
+    *numbers, b, k = log_stretch(n)
+    return _never_certain(_mean_stretched(rows, *numbers) + _bend(s, b, k))
 
 
 def saturation(n: int) -> tuple[float, float]:
@@ -369,3 +371,60 @@ def log_stretch(n: int) -> tuple[float, float, float, float, float]:
     """
     more = log(n / 6)
     return LOG_STRETCH.get(n, (1.3 + 0.31 * more, 1.2, 0.46 + 0.25 * more, 0.0, 1.0))
+
+
+# ------------------------------------------------------------------------------------------------------- common source
+
+SOURCE_OF_TWO = (0.3222, 0.1908, 0.1661, 1.4104)
+"""(slope, d, kappa, k) of `common_source` for two answers, found by search."""
+
+SOURCE_OF_MORE = {
+    3: (1.0447, 1.34659, 0.46949, 0.04365, 2.92563),
+    4: (0.99369, 1.19769, 0.64719, 0.07698, 7.08816),
+    5: (0.99053, 1.10078, 0.70029, 0.04201, 20.0),
+    6: (0.98473, 1.04466, 0.77292, 0.004, 20.0),
+}
+"""(a, threshold, c, kappa, k) of `common_source` for more answers, found by search."""
+
+
+def common_source(rows: Rows) -> Floats:
+    """The rule of small worst-case regret for agents who share a source that may be wrong (docs/worlds/common-source).
+
+    n = 1      f = x_1
+    n = 2      logit f = slope sum_i log((d + o_i)/(d + 1/o_i)) + kappa s tanh(s/k)^2, with the odds o_i
+    n >= 3     logit f = (1/n) sum_i h(l_i) + kappa s tanh(s/k)^2, with h as in `stretched_log_odds` and the numbers of `source_stretch`
+
+    It rises with every report and f(1 - x) = 1 - f(x).
+    """
+    forecasts = np.empty(len(rows))
+    for n, these, part in rows.by_answers():
+        forecasts[these] = _common_source(part, n)
+    return forecasts
+
+
+def _common_source(rows: Rows, n: int) -> Floats:
+    if n < 2:
+        return mean(rows)
+    if n == 2:
+        slope, d, kappa, k = SOURCE_OF_TWO
+        logits = logit(rows.reports)
+        size, e = np.abs(logits), np.exp(-np.abs(logits))
+        z = slope * rows.total(np.sign(logits) * (size + np.log1p(d * e) - np.log(d + e)))
+    else:
+        *numbers, kappa, k = source_stretch(n)
+        z = _mean_stretched(rows, *numbers)
+    return _never_certain(z + _bend(log_odds(rows), kappa, k))
+
+
+def source_stretch(n: int) -> tuple[float, float, float, float, float]:
+    """The numbers (a, threshold, c, kappa, k) of `common_source` for n answers, n >= 3.
+
+    Those in `SOURCE_OF_MORE`, with a straight line between two n that are there; beyond, those of `stretch`, without the last term.
+    """
+    last = max(SOURCE_OF_MORE)
+    if n > last:
+        return *stretch(n), 0.0, 1.0
+    table = sorted(SOURCE_OF_MORE.items())
+    columns = zip(*(numbers for _, numbers in table), strict=True)
+    a, threshold, c, kappa, k = (float(np.interp(n, [size for size, _ in table], column)) for column in columns)
+    return a, threshold, c, kappa, k

@@ -19,6 +19,7 @@ from ..errors import InputError, UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
+from ..families.world import World
 from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
 from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure
@@ -41,6 +42,7 @@ from .mixtures import (
     mixture_on_record,
     rational_mixture,
     structure_entry,
+    touching_pair,
     unanimity_structure,
     unanimous_claim,
     value_claim,
@@ -65,7 +67,7 @@ class Progress:
 
 Steps = Generator[Progress, None, None]
 Finish = Callable[[float | None, Callable[[], dict[str, Any]], WorstCase], Certificate]
-AnyFamily = ConditionallyIndependent | FiniteFamily | FilePath | Mapping[str, Any] | Sequence[InformationStructure]
+AnyFamily = World | FiniteFamily | FilePath | Mapping[str, Any] | Sequence[InformationStructure]
 
 
 def certify(
@@ -125,6 +127,8 @@ def certification(
         family = _own_family(chosen)
     if isinstance(family, (str, os.PathLike)):
         family = read_family_file(family)
+    if isinstance(family, World) and not isinstance(family, ConditionallyIndependent):
+        return _from_below(chosen, family, loss, paradigm)
     if not isinstance(family, ConditionallyIndependent):
         if loss != "square":
             raise UnsupportedError(f"a finite family is certified for the loss 'square' only; it is {loss!r}.")
@@ -164,6 +168,19 @@ def _exact(chosen: Any, family: Any, paradigm: str | None) -> Steps:
     parts = finite_certificate(chosen, family, paradigm=paradigm)
     upper, lower = parts["upper"]["bound"], parts["lower"]["bound"]
     yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, label_of(chosen)))
+
+
+def _from_below(chosen: Any, family: World, loss: str, paradigm: str | None) -> Steps:
+    """Lower bounds from some structures of a world; nothing is claimed about its other structures."""
+    _check_design(chosen, paradigm, loss)
+    structures = family.hard_structures()
+    if structures is None:
+        raise UnsupportedError(
+            f"no bound can be proved for {family.words()}; worst_case searches for the worst structure."
+        )
+    parts = finite_certificate(chosen, structures, np.ones(len(structures["structures"])))
+    del parts["upper"]  # it would be that of these structures only
+    yield Progress(math.inf, parts["lower"]["bound"], 1, 0, partial(write_certificate, parts, label_of(chosen)))
 
 
 def _independent(chosen: Any, family: ConditionallyIndependent, loss: str, tolerance: float | None, rng: int) -> Steps:
@@ -283,7 +300,8 @@ def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIn
 def _value(chosen: Any, family: ConditionallyIndependent, loss: str) -> dict[str, Any]:
     """The best bounds for all aggregators that are at hand, and for unanimous ones where these are larger."""
     agents, prior_range = family.agents, family.prior_range
-    mixtures = [mirrored_pair(agents, prior_range, loss), mixture_on_record(agents, prior_range)]
+    pairs = [mirrored_pair(agents, prior_range, loss), touching_pair(agents, prior_range)]
+    mixtures = [*pairs, mixture_on_record(agents, prior_range)]
     own = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
     if isinstance(own, IndependentMixture):
         parts, resolution = (own.weight, own.prior, own.reports, own.exchanged), chosen.family.reports

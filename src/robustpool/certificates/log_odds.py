@@ -86,11 +86,12 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
         return {"form": "tanh", "a": a, "b": b, "k": 2.0 * agents}
     if stem == "bordley":
         return linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
+    if stem == "log-odds":
+        return linear(Fraction(given["alpha"]), given["shift"])
     factors: dict[str, Callable[[], Fraction]] = {
         "geometric-odds": lambda: Fraction(1, agents),
         "extremized-odds": lambda: Fraction(given["d"]) / agents,
         "neyman-odds": lambda: Fraction(float(pools.neyman_factor(np.array([agents]))[0])) / agents,
-        "log-odds": lambda: Fraction(given["alpha"]),
         "product": lambda: Fraction(1),
     }
     return linear(factors[stem]()) if stem in factors else None
@@ -149,6 +150,12 @@ def certify_phi(
         yield proof
     if proof is None:
         raise refusal
+
+
+def worst_regret(written: dict[str, Any], agents: int, prior_range: tuple[Fraction, Fraction]) -> float:
+    """The worst case that the two-dimensional search finds, in floats; nothing is proved."""
+    sides = _sides(read_phi(written, "aggregator.phi"), agents, prior_range)
+    return max(side.supremum()[0] for side in sides.values())
 
 
 def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, float, dict[str, Any]]:

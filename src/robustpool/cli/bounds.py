@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -12,18 +12,9 @@ from ..verification.reading import STEPS
 from .command import command
 from .output import Answer
 from .progress import progress_bar, share_bar
-
-if TYPE_CHECKING:
-    from ..families.conditionally_independent import ConditionallyIndependent
+from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 Rule = Annotated[str, Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)]
-Agents = Annotated[
-    int | None, Option(help="How many conditionally independent agents.", show_default="2, or the design's")
-]
-PriorRange = Annotated[
-    tuple[float, float] | None,
-    Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
-]
 
 
 @command
@@ -41,16 +32,16 @@ def rules() -> Answer:
 
 @command
 def worst_case(
+    *,
     rule: Rule,
-    agents: Agents = None,
-    prior_range: PriorRange = None,
+    world: WorldOptions,
     loss: Annotated[str, Option(help="square or log.")] = "square",
     seed: Annotated[int, Option(help="The same seed gives the same search.")] = 0,
 ) -> Answer:
     """Search for the information structure on which a rule loses most to someone who knows the structure.
 
-    Searches all priors and all reports of conditionally independent agents. What it finds is a lower bound on the
-    worst case: found, not proved.
+    Searches all priors and all reports of conditionally independent agents, or the structures of another --world. What
+    it finds is a lower bound on the worst case: found, not proved.
 
     \b
     Examples:
@@ -61,18 +52,20 @@ def worst_case(
     from ..families.worst_case import worst_case as search
     from ..views import results
 
-    worst = search(rule, _independent(rule, agents, prior_range), loss=loss, rng=seed)
+    searching = "searching for the worst structure"
+    with progress_bar(searching, doing=searching):
+        worst = search(rule, world.of(rule), loss=loss, rng=seed)
     return Answer(*results.worst_case(rule, worst))
 
 
 @command
 def certify(
+    *,
     rule: Rule,
     out: Annotated[
         str | None, Option("--out", "-o", help="Where to write the certificate.", show_default="CERT-<rule>.json")
     ] = None,
-    agents: Agents = None,
-    prior_range: PriorRange = None,
+    world: WorldOptions,
     family: Annotated[str | None, Option(help="A family file; certify over its structures.")] = None,
     loss: Annotated[str, Option(help="square, or log for rules.")] = "square",
     paradigm: Annotated[
@@ -112,13 +105,13 @@ def certify(
     from ..views import results
 
     by_loss = "" if loss == "square" else f"-{loss}-loss"
-    target = f"CERT-{_stem(rule, agents, prior_range)}{by_loss}.json" if out is None else out
+    target = f"CERT-{_stem(rule, world)}{by_loss}.json" if out is None else out
     refuse_foreign("--out", target, CERTIFICATE_FORMAT, "a certificate")
     about: Any = family
-    if agents is not None or prior_range is not None:
+    if world.world is not None or world.given:
         if family is not None:
             raise InputError("--family defines its own structures; leave out --agents and --prior-range.")
-        about = _independent(rule, agents, prior_range)
+        about = world.of(rule)
     began = time.perf_counter()
     last: Any = None
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
@@ -146,26 +139,12 @@ def certify(
     return Answer(*results.certificate(rule, certificate, target, **about), finished)
 
 
-def _stem(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> str:
+def _stem(rule: str, world: WorldOptions) -> str:
     """The part of a certificate's file name that distinguishes it: log-odds-alpha=0.6-3-agents-0.1-to-0.5."""
     name = Path(rule).stem if rule.endswith(".json") else rule.replace(":", "-").replace(",", "-")
-    count = "" if agents is None else f"-{agents}-agents"
-    return name + count + ("" if prior_range is None else "-{:g}-to-{:g}".format(*prior_range))
-
-
-def _independent(rule: str, agents: int | None, prior_range: tuple[float, float] | None) -> ConditionallyIndependent:
-    """All reports, and what the options say of agents and priors, or else the design."""
-    from ..designs.any_aggregator import as_aggregator
-    from ..designs.design import Design
-    from ..errors import InputError
-    from ..families.conditionally_independent import ConditionallyIndependent
-
-    chosen = as_aggregator(rule)
-    own = chosen.family if isinstance(chosen, Design) else ConditionallyIndependent()
-    if not isinstance(own, ConditionallyIndependent):
-        raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
-    count = own.agents if agents is None else agents
-    return ConditionallyIndependent(count, None, None, own.prior_range if prior_range is None else prior_range)
+    where = "" if world.world is None else f"-{world.world}"
+    count = "" if world.agents is None else f"-{world.agents}-agents"
+    return name + where + count + ("" if world.prior_range is None else "-{:g}-to-{:g}".format(*world.prior_range))
 
 
 @command

@@ -11,12 +11,11 @@ from typer import Option
 
 from .command import check_report, command
 from .output import Answer
-from .progress import progress_bar, share_bar
+from .progress import progress_bar
+from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from ..families.conditionally_independent import ConditionallyIndependent
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,10 @@ class SolvingOptions:
 @command
 def design(
     *,
-    agents: Annotated[
-        int | None, Option(help="How many conditionally independent agents, 1 to about 8.", show_default="2")
-    ] = None,
+    world: WorldOptions,
     reports: Annotated[int | None, Option(help="N: their reports are multiples of 1/N.", show_default="20")] = None,
     priors: Annotated[
         str | None, Option(help="M: the priors are multiples of 1/M; or continuous.", show_default="400")
-    ] = None,
-    prior_range: Annotated[
-        tuple[float, float] | None, Option(metavar="LO HI", help="Only priors between LO and HI.")
     ] = None,
     family: Annotated[str | None, Option(help="A JSON file with a finite family of structures, instead.")] = None,
     symmetric: Annotated[bool, Option("--symmetric", help="Only aggregators that treat the agents alike.")] = False,
@@ -65,7 +59,8 @@ def design(
 ) -> Answer:
     """Find the aggregator with the smallest worst-case regret over a family of information structures.
 
-    The family is that of conditionally independent agents with reports and priors on grids, or the one in a file.
+    The family is that of conditionally independent agents with reports and priors on grids, another --world, or the one in
+    a file.
 
     Writes the design with its bounds and, with --report, a page about it. Ctrl-C keeps the best result so far. Exit
     status 1 means that the gap did not reach the tolerance; the design is still written, and --resume continues from
@@ -87,17 +82,12 @@ def design(
     from ..solvers.solve import solve
     from ..views import results
 
-    given = {"--agents": agents, "--reports": reports, "--priors": priors, "--prior-range": prior_range}
+    given = vars(world) | {"reports": reports, "priors": priors}
     for option, value in given.items():
         if family is not None and value is not None:
-            raise InputError(
-                f"{option} is for conditionally independent agents; --family {family!r} has its own structures."
-            )
-    continuous = solving.nature == "continuous"
-    if continuous and priors not in (None, "continuous"):
-        raise InputError(f"--nature continuous means any prior; --priors is {priors!r}.")
-    priors = priors or ("continuous" if continuous else "400")
-    structures = load_family(family) if family is not None else _independent(agents, reports, priors, prior_range)
+            name = option.replace("_", "-")
+            raise InputError(f"--{name} is for a world with a name; --family {family!r} has its own structures.")
+    structures = load_family(family) if family is not None else world.make(**_grids(reports, priors, solving.nature))
     _writable(out, family, report)
     restrictions: list[Restriction] = [Symmetric()] if symmetric else []
     restrictions += [Monotone()] if monotone else []
@@ -106,8 +96,8 @@ def design(
         how: dict[str, Any] = vars(solving)
         solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
     save_design(solution, out)
-    with suppress(KeyboardInterrupt), share_bar() as tell:  # Ctrl-C keeps the design as it is
-        tell("searching between the grid points", 0.0)
+    searching = "searching between the grid points"
+    with suppress(KeyboardInterrupt), progress_bar(searching, doing=searching):  # Ctrl-C keeps the design as it is
         solution = solution.with_off_grid()
         save_design(solution, out)
     if solution.converged:
@@ -119,18 +109,19 @@ def design(
     return Answer(*results.design(solution, out, report, str(checkpoint)), solution.converged)
 
 
-def _independent(
-    agents: int | None, reports: int | None, priors: str, prior_range: tuple[float, float] | None
-) -> ConditionallyIndependent:
+def _grids(reports: int | None, priors: str | None, nature: str) -> dict[str, Any]:
+    """The options for the grids of a world; with continuous nature, or priors, the priors have none."""
     from ..errors import InputError
-    from ..families.conditionally_independent import ConditionallyIndependent
 
+    if nature == "continuous" and priors not in (None, "continuous"):
+        raise InputError(f"--nature continuous means any prior; --priors is {priors!r}.")
+    grids: dict[str, Any] = {} if reports is None else {"reports": reports}
+    if nature == "continuous" or priors == "continuous":
+        return grids | {"priors": None}
     try:
-        number = None if priors == "continuous" else int(priors)
+        return grids | ({} if priors is None else {"priors": int(priors)})
     except ValueError:
         raise InputError(f"--priors must be a whole number or continuous; it is {priors!r}.") from None
-    count, steps = 2 if agents is None else agents, 20 if reports is None else reports
-    return ConditionallyIndependent(count, steps, number, prior_range or (0.0, 1.0))
 
 
 def _writable(out: str, family: str | None, report: str | None) -> None:

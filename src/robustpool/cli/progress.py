@@ -20,14 +20,13 @@ BAR_EVERY, LINE_EVERY = 0.1, 10.0
 
 @contextmanager
 def progress_bar(
-    *texts: str, remaining: bool = False, patience: float = PATIENCE, **shown: Any
+    *texts: str, remaining: bool = False, patience: float = PATIENCE, doing: str = "setting up", **shown: Any
 ) -> Iterator[Callable[..., None]]:
     """A bar after the first of the texts, once ``patience`` is over; ``shown`` is what they show before anything is told.
 
     What it yields is called with a line for those without a terminal, and with what the texts show: if the last time is long
     enough ago or this is ``news``, that is shown. At the end stands the time that it took, or the time that is
-    ``remaining``. Work that tells nothing for a while, because
-    it is still setting up, shows a sign of life all the same.
+    ``remaining``. Work that tells nothing for a while shows what it is ``doing`` all the same.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -43,7 +42,7 @@ def progress_bar(
         if console.is_terminal:
             bar.start()
         else:
-            console.print("setting up", highlight=False)
+            console.print(doing, highlight=False)
 
     quiet = Timer(max(patience, PATIENCE) * (1 if console.is_terminal else 3), sign_of_life)  # a log can wait
     quiet.daemon = True

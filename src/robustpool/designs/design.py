@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import html
-from ..aggregators.grid import GridAggregator  # noqa: TC001  # the reader of files looks at the types
+from ..aggregators.curve import CurveAggregator  # noqa: TC001  # the reader of files looks at the types
+from ..aggregators.grid import GridAggregator  # noqa: TC001
 from ..aggregators.table import TableAggregator  # noqa: TC001
 from ..errors import InputError
-from ..families.conditionally_independent import ConditionallyIndependent  # noqa: TC001
+from ..families.world import World  # noqa: TC001
 from ..wording import between, between_points
 from . import records  # noqa: TC001
 
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 class Design:
     """A design; call it like any aggregator."""
 
-    family: records.FiniteRecord | ConditionallyIndependent | records.OtherRecord
+    family: records.FiniteRecord | World | records.OtherRecord
     settings: records.Settings
     bounds: records.Bounds
     guarantee: records.Guarantee | None  # in theory mode
     rounds: int
     seconds: float
     stopped: records.Ending
-    aggregator: TableAggregator | GridAggregator
+    aggregator: TableAggregator | GridAggregator | CurveAggregator
     mixture: records.ListedMixture | records.IndependentMixture  # nature's, which gives the lower bound
     trace: tuple[records.TracePoint, ...]
     versions: records.Versions

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_origin, 
 import numpy as np
 
 from .. import checks
+from ..aggregators.curve import CurveAggregator
 from ..aggregators.grid import GridAggregator
 from ..aggregators.table import TableAggregator
 from ..errors import InputError
-from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.world import World
 from ..files import write_json
 from .design import Design
 from .records import FiniteRecord, IndependentMixture, ListedMixture, OtherRecord, TracePoint
@@ -43,8 +44,7 @@ OLDER: dict[str, Any] = {
 }
 """What the first files of the format do not have, and what it was then."""
 
-FAMILIES: dict[str, Any] = {"finite": FiniteRecord, "conditionally-independent": ConditionallyIndependent}
-AGGREGATORS: dict[str, Any] = {"table": TableAggregator, "grid": GridAggregator}
+AGGREGATORS: dict[str, Any] = {"table": TableAggregator, "grid": GridAggregator, "curve": CurveAggregator}
 NOUNS = {str: "a text", bool: "true or false", list: "a list", dict: "an object"}
 
 
@@ -148,13 +148,16 @@ def read_design(data: dict[str, Any]) -> Design:
     return Design(**{name: read(data.get(name)) for name, read in readers.items()})
 
 
-def read_family(value: Any) -> FiniteRecord | ConditionallyIndependent | OtherRecord:
+def read_family(value: Any) -> FiniteRecord | World | OtherRecord:
     """A family as it stands in a design file."""
+    from ..families.worlds import class_of_kind
+
     kind = _typed(str, _typed(dict, value, "family").get("kind"), "family.kind")
-    return read_value(FAMILIES[kind], value, "family") if kind in FAMILIES else OtherRecord(value)
+    known = FiniteRecord if kind == FiniteRecord.kind else class_of_kind(kind)
+    return OtherRecord(value) if known is None else read_value(known, value, "family")
 
 
-def _aggregator(value: Any) -> TableAggregator | GridAggregator:
+def _aggregator(value: Any) -> TableAggregator | GridAggregator | CurveAggregator:
     kind = checks.choice("aggregator.kind", _typed(dict, value, "aggregator").get("kind"), AGGREGATORS)
     return read_value(AGGREGATORS[kind], value, "aggregator")
 
@@ -206,7 +209,7 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     for name in names:
         if name not in parts:
             raise InputError(f"{where}.{name} is missing.")
-    hints = {} if kind in (*AGGREGATORS.values(), ConditionallyIndependent) else get_type_hints(kind)
+    hints = {} if kind in AGGREGATORS.values() or issubclass(kind, World) else get_type_hints(kind)
     return kind(
         **{name: read_value(hints[name], parts[name], f"{where}.{name}") if hints else parts[name] for name in names}
     )

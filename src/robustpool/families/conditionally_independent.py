@@ -8,12 +8,12 @@ multiples of 1/N, priors of 1/M, or either is continuous. An agent with low = mu
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .. import checks, html
+from .. import checks
 from ..aggregators.grid import GridAggregator
 from ..designs.records import IndependentMixture
 from ..errors import InputError, UnsupportedError
@@ -22,9 +22,10 @@ from ..structures.report_formats import Posterior
 from ..wording import counted
 from .finite import FiniteFamily
 from .nature import NO_CONTINUUM
+from .world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from ..typing import Floats, Integers
     from .finite_game import FiniteNature
     from .nature import Nature
+    from .worst_case import WorstCase
 
 
 @dataclass(frozen=True)
-class ConditionallyIndependent:
+class ConditionallyIndependent(World):
     """Conditionally independent agents; ``reports`` is N and ``priors`` is M, None where continuous.
 
     >>> family = ConditionallyIndependent(agents=2, reports=20, priors=400)
@@ -59,13 +61,7 @@ class ConditionallyIndependent:
             checks.whole("reports", self.reports, least=1)
         if self.priors is not None:
             checks.whole("priors", self.priors, least=2)
-        ends: Any = self.prior_range
-        if not isinstance(ends, (tuple, list)) or len(ends) != 2:
-            raise InputError(f"prior_range must be a pair, from low to high; it is {self.prior_range!r}.")
-        low, high = (checks.number("prior_range", end, least=0, most=1) for end in self.prior_range)
-        if low > high:
-            raise InputError(f"prior_range must be from low to high; it is {self.prior_range!r}.")
-        object.__setattr__(self, "prior_range", (low, high))
+        object.__setattr__(self, "prior_range", checks.interval("prior_range", self.prior_range, least=0, most=1))
         if self.priors is not None and not len(self.prior_numbers):
             raise InputError(f"prior_range must hold a multiple of 1/{self.priors}; it is {self.prior_range!r}.")
 
@@ -96,14 +92,6 @@ class ConditionallyIndependent:
         """What can be exchanged without leaving the family."""
         return ("agents", "states") if self.mirrored else ("agents",)
 
-    def fingerprint(self) -> str:
-        """A text that names the family."""
-        return repr(self)
-
-    def as_data(self) -> dict[str, Any]:
-        """See Family."""
-        return {"kind": self.kind, **asdict(self)}
-
     def fits(self, table: Any, mixture: Any) -> bool:
         """Whether an aggregator and nature's mixture can belong to a game on this family."""
         grid = isinstance(table, GridAggregator) and isinstance(mixture, IndependentMixture)
@@ -126,15 +114,24 @@ class ConditionallyIndependent:
             return independent_nature(self, loss, paradigm, restrictions, ContinuousNature)
         return (independent_nature if exact else written_out)(self, loss, paradigm, restrictions)
 
+    def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:
+        """See World: on the grids if there are any, else among all reports and priors."""
+        from .worst_case import worst_independent
+
+        return worst_independent(aggregator, self, loss, rng)
+
+    def off_grid(self, table: Any, loss: Loss) -> float | None:
+        """See World: a shorter search."""
+        from .worst_case import off_grid_regret
+
+        searchable = isinstance(table, GridAggregator) and loss.kernel is not None
+        return off_grid_regret(table, self.prior_range, loss) if searchable else None
+
     def written_out(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction]) -> FiniteNature:
         """Nature with every structure of the family in a list."""
         from .independent_nature import written_out
 
         return written_out(self, loss, paradigm, restrictions)
-
-    def _repr_html_(self) -> html.Html:
-        """In a notebook: a line."""
-        return html.card("Family", html.line(self.words()))
 
     def words(self, nature: str = "grid") -> str:
         """The family in words; with continuous nature the reports and the priors are not on its grids.

@@ -135,10 +135,11 @@ class LabelledStructures(NamedTuple):
     """The structures of a mixture, known by their labels."""
 
     labels: Floats
+    words: Callable[[Floats], str] = lambda label: "structure " + ", ".join(map("{:g}".format, label))
 
     def name(self, number: int) -> str:
         """What to call a structure in a sentence."""
-        return "structure " + ", ".join(f"{entry:g}" for entry in self.labels[number])
+        return self.words(self.labels[number])
 
     def record(self, numbers: Integers, weights: Floats, exchanged: tuple[str, ...]) -> ListedMixture:  # noqa: ARG002
         """See Structures."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..aggregators.distributions import distribution_rule
+from ..aggregators.rules import Rule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError, RobustpoolError
 from ..game.paradigms import NO_LOSS, payoff_terms
@@ -58,6 +60,8 @@ def regrets(
 def forecasts_of(aggregator: AnyAggregator, profiles: Floats, states: int) -> Floats:
     """What an aggregator says at each profile, checked, as probability vectors of shape (profiles, states)."""
     function = as_aggregator(aggregator)
+    if states > 2 and isinstance(function, Rule):
+        function = distribution_rule(function)
     name = getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
     try:
         forecasts = np.asarray(function(profiles), dtype=np.float64)

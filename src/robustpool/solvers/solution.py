@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import __version__, html
-from ..aggregators.grid import GridAggregator
 from ..designs.design import Design
 from ..designs.design_file import read_family, sealed
 from ..designs.records import SEARCHED, Bounds, Ending, Versions
-from ..families.conditionally_independent import ConditionallyIndependent
 from ..losses import LOSSES, get_loss
 from ..wording import at_most, between_points, outward
 
 if TYPE_CHECKING:
+    from ..aggregators.curve import CurveAggregator
+    from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
     from ..designs.records import Guarantee, Settings, TracePoint
     from ..families.nature import Family, Mixture
@@ -43,7 +43,7 @@ class Solution:
     """
 
     family: Family
-    aggregator: TableAggregator | GridAggregator
+    aggregator: TableAggregator | GridAggregator | CurveAggregator
     mixture: Mixture
     lower: float
     upper: float
@@ -71,16 +71,11 @@ class Solution:
 
         Between the grid points the table is interpolated, and its regret can be larger than the upper bound.
         """
-        from ..families.worst_case import off_grid_regret
-
-        family, table, settings = self.family, self.aggregator, self.settings
+        settings, search = self.settings, getattr(self.family, "off_grid", None)
         regret = (settings.nature, settings.paradigm) == ("grid", "additive")
-        known = settings.loss in LOSSES and get_loss(settings.loss).kernel is not None
-        if not (
-            isinstance(family, ConditionallyIndependent) and isinstance(table, GridAggregator) and regret and known
-        ):
+        if search is None or not regret or settings.loss not in LOSSES:
             return self
-        return replace(self, off_grid=off_grid_regret(table, family.prior_range, settings.loss))
+        return replace(self, off_grid=search(self.aggregator, get_loss(settings.loss)))
 
     @property
     def design(self) -> Design:

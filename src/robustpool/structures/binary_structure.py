@@ -170,6 +170,19 @@ class BinaryStructure:
         more = ", ..." if len(self.reports) > 3 else ""
         return f"BinaryStructure(prior={self.prior:.6g}, reports=[{shown}{more}])"
 
+    def as_data(self) -> dict[str, Any]:
+        """The prior and a pair of reports for each agent, as plain data."""
+        return {"prior": self.prior, "reports": self.reports.tolist()}
+
+    def words(self) -> dict[str, str]:
+        """The same in words.
+
+        >>> BinaryStructure(0.3, [[0.2, 0.7], [0.0, 0.4]]).words()
+        {'prior': '0.3', 'reports': '0.2 or 0.7, 0 or 0.4'}
+        """
+        reports = ", ".join(f"{low:.6g} or {high:.6g}" for low, high in self.reports.tolist())
+        return {"prior": f"{self.prior:.10g}", "reports": reports}
+
     def _repr_html_(self) -> html.Html:
         """In a notebook: what each agent says and how often, and what an omniscient one would say to each profile."""
         agents = zip(self.reports[:SHOWN], self.signal_probabilities[:SHOWN], strict=True)

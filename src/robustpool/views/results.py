@@ -6,11 +6,11 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
 from ..families.conditionally_independent import ConditionallyIndependent
-from ..structures.binary_structure import BinaryStructure
 from ..verification.claims import NOUNS
 from ..wording import between, between_points, counted, outward
 from .terminal import facts, table
@@ -74,16 +74,15 @@ def _rule_lines(name: str, rule: Definition, worst: KnownWorstCase) -> list[str]
 
 
 def worst_case(rule: str, worst: WorstCase) -> View:
-    """The structure that hurts a rule most, of conditionally independent agents."""
-    assert isinstance(worst.structure, BinaryStructure)
-    prior, reports = worst.structure.prior, worst.structure.reports.tolist()
-    structure = {"prior": prior, "reports": reports}
+    """The structure that hurts a rule most."""
+    structure = worst.structure
+    assert not isinstance(structure, int)
     lines = {
         "regret": f"{outward(worst.regret, 'ROUND_FLOOR', 10)} (found by search, not proved)",
-        "prior": f"{prior:.10g}",
-        "reports": ", ".join(f"{low:.6g} or {high:.6g}" for low, high in reports),
+        **structure.words(),
     }
-    return {"rule": rule, "regret": worst.regret, "proved": worst.proved, "structure": structure}, facts(lines, 11)
+    data = {"rule": rule, "regret": worst.regret, "proved": worst.proved, "structure": structure.as_data()}
+    return data, facts(lines, max(map(len, lines)) + 2)
 
 
 def certificate(
@@ -157,6 +156,7 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
         **_fields(solution, *RUN, "off_grid"),
+        "family": solution.design.family.as_data(),
         "stopped": solution.stopped.value,
         "guarantee": guarantee and asdict(guarantee),
         "output": file,
@@ -182,8 +182,9 @@ def _family(solution: Solution) -> str:
     family, table = solution.family.words(solution.settings.nature), solution.aggregator
     if isinstance(table, TableAggregator):
         return f"{family}, {counted(len(table.reports), 'report profile')}"
-    knots = f", a table with knots in steps of 1/{table.resolution}"
-    return family + (knots if solution.settings.nature == "continuous" else "")
+    if isinstance(table, GridAggregator) and solution.settings.nature == "continuous":
+        return f"{family}, a table with knots in steps of 1/{table.resolution}"
+    return family
 
 
 def plan(needs: Plan) -> View:
