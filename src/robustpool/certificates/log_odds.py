@@ -84,17 +84,15 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     if stem == "robust":  # tanh(L/2) with L = s/n
         a, b = (_exact(Fraction(1, number)) for number in (agents, 5 * agents))
         return {"form": "tanh", "a": a, "b": b, "k": 2.0 * agents}
-    if stem == "bordley":
-        return linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
-    if stem == "log-odds":
-        return linear(Fraction(given["alpha"]), given["shift"])
-    factors: dict[str, Callable[[], Fraction]] = {
-        "geometric-odds": lambda: Fraction(1, agents),
-        "extremized-odds": lambda: Fraction(given["d"]) / agents,
-        "neyman-odds": lambda: Fraction(float(pools.neyman_factor(np.array([agents]))[0])) / agents,
-        "product": lambda: Fraction(1),
+    lines: dict[str, Callable[[], tuple[Fraction, float]]] = {  # alpha and shift
+        "geometric-odds": lambda: (Fraction(1, agents), 0.0),
+        "extremized-odds": lambda: (Fraction(given["d"]) / agents, 0.0),
+        "neyman-odds": lambda: (Fraction(float(pools.neyman_factor(np.array([agents]))[0])) / agents, 0.0),
+        "log-odds": lambda: (Fraction(given["alpha"]), given["shift"]),
+        "product": lambda: (Fraction(1), 0.0),
+        "bordley": lambda: (Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"]))),
     }
-    return linear(factors[stem]()) if stem in factors else None
+    return linear(*lines[stem]()) if stem in lines else None
 
 
 def linear(alpha: Fraction, shift: float = 0.0) -> dict[str, Any]:
