@@ -181,9 +181,11 @@ def test_no_power_is_best_where_the_likeliest_always_comes_true() -> None:
 
 
 def test_rules_for_two_are_listed_with_a_reason() -> None:
-    assert {rule.name for rule in COMPARISON.rules} == {"robust", "mean", "geometric-odds"}
-    assert COMPARISON.unscored["product"] == "it is for two outcomes; for more, use robust, mean, geometric-odds."
-    assert {"bordley", "minimax"} <= set(COMPARISON.unscored)
+    assert {rule.name for rule in COMPARISON.rules} == {"robust", "mean", "geometric-odds", "minimax"}
+    assert (
+        COMPARISON.unscored["product"] == "it is for two outcomes; for more, use robust, mean, geometric-odds, minimax."
+    )
+    assert {"bordley", "median"} <= set(COMPARISON.unscored)
     only = rp.compare(TABLE, rules=["product", "robust"])
     assert list(only.unscored) == ["product"]
     with input_error(r"^reference must be a rule that can be scored; product cannot be: it is for two"):

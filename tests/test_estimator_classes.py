@@ -66,7 +66,11 @@ def test_distributions_that_are_clipped_are_counted_and_contradictions_warn() ->
 @pytest.mark.parametrize(
     ("settings", "columns", "sentence"),
     [
-        ({"rule": "product"}, 12, r"^rule product is for two outcomes; for more: robust, mean, geometric-odds\.$"),
+        (
+            {"rule": "product"},
+            12,
+            r"^rule product is for two outcomes; for more: robust, mean, geometric-odds, minimax\.$",
+        ),
         (
             {},
             11,

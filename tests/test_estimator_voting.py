@@ -119,7 +119,7 @@ def test_several_classes_are_pooled_as_distributions(rule: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
-        ("product", r"^rule product is for two outcomes; for more: robust, mean, geometric-odds\.$"),
+        ("product", r"^rule product is for two outcomes; for more: robust, mean, geometric-odds, minimax\.$"),
         (lambda reports: reports[:, 0], r"^a design or a function is for two outcomes; for more: robust, mean"),
     ],
 )

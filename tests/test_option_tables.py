@@ -160,7 +160,7 @@ def test_clipped_answers_are_counted_and_contradictions_said() -> None:
 
 
 def test_a_rule_for_two_says_so() -> None:
-    with input_error(r"^rule product is for two outcomes; for more: robust, mean, geometric-odds\.$"):
+    with input_error(r"^rule product is for two outcomes; for more: robust, mean, geometric-odds, minimax\.$"):
         rp.aggregate_table(small(), "product")
 
 

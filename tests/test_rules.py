@@ -32,6 +32,8 @@ CERTAIN_REPORTS_DECIDE = [
     "robust",
     "minimax",
     "minimax:unanimous=0",
+    "minimax-log",
+    "minimax-log:summed=1",
     "geometric-odds",
     "extremized-odds",
     "neyman-odds",
@@ -66,7 +68,7 @@ close = partial(pytest.approx, rel=1e-11, abs=1e-321)
 
 def test_the_catalogue_holds_the_promised_names_in_order() -> None:
     promised = (
-        "robust minimax mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
+        "robust minimax minimax-log mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
         "product bordley average-prior arieli-tuned log-odds common-source"
     )
     assert list(RULES) == promised.split()
@@ -122,7 +124,7 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
     [
         (
             "medain",
-            r"^rule must be one of robust, minimax, mean, .*, log-odds, common-source; it is 'medain', and the closest is 'median'\.$",
+            r"^rule must be one of robust, minimax, minimax-log, mean, .*, log-odds, common-source; it is 'medain', and the closest is 'median'\.$",
         ),
         ("Geometric_Odds", r"it is 'Geometric_Odds', and the closest is 'geometric-odds'\.$"),
         ("", r"common-source; it is ''\.$"),

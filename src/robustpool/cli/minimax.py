@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shlex
 import signal
 import tempfile
@@ -19,6 +18,7 @@ from .output import Answer
 from .progress import share_bar
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
 
     from ..minimax.rows import Row
@@ -64,7 +64,9 @@ def table(
     chosen = [each for each in rows if each.minutes is None or slow or row is not None]
     done, finished = _recompute(chosen, save=save)
     right = view.agree(done, rows)
-    return Answer(view.as_data(done, record=rows, output=out), view.as_lines(done, record=rows, output=out), right and finished)
+    return Answer(
+        view.as_data(done, record=rows, output=out), view.as_lines(done, record=rows, output=out), right and finished
+    )
 
 
 def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:

@@ -41,8 +41,32 @@ class WorldOptions:
         float | None,
         Option(help="World contaminated: the fraction of questions with any correlation.", show_default="0.05"),
     ] = None
-
-    states: Annotated[int | None, Option(help="How many outcomes a question has.", show_default="3")] = None
+    states: Annotated[
+        int | None, Option(help="World several-states: how many outcomes a question has.", show_default="3")
+    ] = None
+    overlap: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="World partial-information: the share of what one forecaster knows that each other one knows too.",
+            show_default="0.2 1",
+        ),
+    ] = None
+    information: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="World partial-information: the share of what can be known that one forecaster knows.",
+            show_default="0 1",
+        ),
+    ] = None
+    knowable: Annotated[
+        float | None,
+        Option(
+            help="World partial-information: the most that all forecasters know together of what can be known.",
+            show_default="0.9",
+        ),
+    ] = None
 
     @property
     def given(self) -> dict[str, Any]:

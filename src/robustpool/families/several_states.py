@@ -50,7 +50,7 @@ class SeveralStates(World):
         agents = counted(self.agents, "conditionally independent agent")
         return f"{agents}, {self.states} outcomes, any reports, any prior"
 
-    def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:
+    def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:  # noqa: ARG002
         """There is none: a grid of distributions has too many structures."""
         raise UnsupportedError(
             "the world several-states has no design; use the rule minimax, or design for a finite family of structures (--family)."

@@ -4,7 +4,7 @@ A structure is a point: the prior is proportional to the squares of its first K 
 and state to the squares of the next ones, so that zeros, and with them certain reports, are ordinary points. The best of
 many random structures are improved by a quasi-Newton method with difference quotients, the best of those by a search
 along random axes, which kinks do not stop. For a rule of the summed log-reports one informed agent is enough
-(docs/derivations/several-states.md); ``worst_with_one_informed`` then is a second method, a linear programme on a grid.
+(docs/derivations/several-states.md), so a quarter of the random structures has one.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ MOST_PROFILES = 1024
 DRAWN, IMPROVED, POLISHED = 1200, 24, 3
 """Structures that are drawn, that are improved by gradients, and that are improved along random axes."""
 
+TURNS = 60  # of the steps along random axes, at most
 STEP = 1e-6  # of the difference quotients
 LARGEST = 1e6  # stands for an infinite regret
 SMALL = 1e-6  # coordinates below it may as well be 0
@@ -73,7 +74,9 @@ class StatesSearch:
         """Structures drawn at random; a quarter has many zeros, a quarter one informed agent, a quarter is near to the hard ones."""
         points, part = rng.random((DRAWN, self.size)), DRAWN // 4
         sparse, one, hard = (slice(k * part, (k + 1) * part) for k in (1, 2, 3))
-        points[sparse] *= rng.random((part, self.size)) < 0.5
+        points[sparse, self.states :] *= rng.random((part, self.size - self.states)) < rng.choice(
+            [0.2, 0.4, 0.6], (part, 1)
+        )
         points[one, self.states + self.states**2 :] = 1.0
         points[hard] = [self._hard(rng) for _ in range(part)]
         return points
@@ -112,15 +115,17 @@ class StatesSearch:
     def polished(self, point: Floats, rng: np.random.Generator) -> tuple[float, Floats]:
         """What steps along random axes reach, and what is left of it if small coordinates become 0."""
         value, step = float(self.regrets(point[None])[0]), 0.02
-        while step > 1e-9:
+        for _ in range(TURNS):
             axes = np.linalg.qr(rng.normal(size=(self.size, self.size)))[0]
             tries = point + step * np.concatenate((axes, -axes))
             regrets = self.regrets(tries)
             best = int(regrets.argmax())
             if regrets[best] > value:
-                value, point, step = float(regrets[best]), tries[best], 1.6 * step
+                value, point, step = float(regrets[best]), tries[best], min(1.6 * step, 0.1)
             else:
                 step *= 0.4
+            if step < 1e-9:
+                break
         rounded = np.where(np.abs(point) < SMALL, 0.0, point)
         return max((value, point), (float(self.regrets(rounded[None])[0]), rounded), key=lambda pair: pair[0])
 

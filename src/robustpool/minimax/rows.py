@@ -117,7 +117,9 @@ def read_rows(entries: list[dict[str, Any]], record: dict[str, dict[str, float]]
     names = [row.name for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"a row must have a name of its own; {twice[0]!r} is the name of {names.count(twice[0])} rows.")
+        raise InputError(
+            f"a row must have a name of its own; {twice[0]!r} is the name of {names.count(twice[0])} rows."
+        )
     return rows
 
 
@@ -128,7 +130,7 @@ def _read(rows: Path, record: Path) -> tuple[Row, ...]:
 
 
 def _row(entry: dict[str, Any], bounds: dict[str, float]) -> Row:
-    given = dict(entry)
+    given: dict[str, Any] = {"loss": "square", "states": 2} | entry
     command = given.pop("command", None)
     sides = {side: _bound(entry["name"], side, command, given.pop(side, {})) for side in FIELDS}
     first = tuple(given.pop("first", ()))
@@ -138,7 +140,7 @@ def _row(entry: dict[str, Any], bounds: dict[str, float]) -> Row:
         first=first,
         lower=bounds.get("lower"),
         upper=bounds.get("upper"),
-        **{"loss": "square", "states": 2} | given,
+        **given,
     )
 
 
@@ -146,5 +148,7 @@ def _bound(row: str, side: str, command: str | None, given: dict[str, str]) -> B
     command = given.get("command", command)
     field = given.get("field") or (FIELDS[side].get(verb(command)) if command else None)
     if "theorem" not in given and (command is None or field is None):
-        raise InputError(f"the {side} bound of a row needs a command with such a bound, or a theorem; {row!r} has {command!r}.")
+        raise InputError(
+            f"the {side} bound of a row needs a command with such a bound, or a theorem; {row!r} has {command!r}."
+        )
     return Bound(command, field, given.get("theorem"), given.get("value"))

@@ -62,7 +62,7 @@ class Square:
         gap = hull(sigma(phi(t + drift)), limit) - hull(sigma(arb(t)), limit)
         return gap * gap
 
-    def serves_smaller_priors(self, phi: Phi, agents: float | Fraction, m: arb, kappa: arb, bound: arb) -> bool:
+    def serves_smaller_priors(self, phi: Phi, agents: float | Fraction, m: arb, kappa: arb, bound: arb) -> bool:  # noqa: ARG002
         """It does if kappa >= mu.
 
         At g = 0 the inequality says kappa <= bound. At a smaller prior nu the forecast is some f' <= f.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..files import check_writable, write_whole
 from ..minimax.recompute import DIGITS, agrees
-from ..minimax.rows import Row
 from ..wording import counted
 from .page import Section, Table
 from .terminal import table, terminal_width, wrapped
@@ -16,14 +15,15 @@ from .terminal import table, terminal_width, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..minimax.rows import Row
     from ..typing import FilePath
 
 TITLE = "The minimax table"
 
 WHAT = (
     "A rule's regret is its expected loss minus that of someone who knows how the forecasters came by their forecasts. Each row "
-    "bounds the smallest worst-case regret that a rule can have in a setting. No rule is below the lower bound, and the rule of "
-    "the row is never above the upper one."
+    "bounds the smallest worst-case regret that a rule can have in a setting. No rule is below the lower bound. The rule of the "
+    "row is never above an upper bound that is proved."
 )
 KINDS = (
     "Proved bounds come from a certificate or a theorem; proved upper bounds are rounded up. Found upper bounds are the worst "
@@ -35,7 +35,7 @@ AGAIN = (
     "`--row NAME` runs one row."
 )
 
-COLUMNS = ("setting", "agents", "loss", "lower", "upper", "proved", "rule", "published", "source")
+COLUMNS = ("row", "agents", "loss", "lower", "upper", "proved", "rule", "published")
 
 
 def agree(rows: Sequence[Row], record: Sequence[Row]) -> bool:
@@ -55,7 +55,7 @@ def as_data(rows: Sequence[Row], record: Sequence[Row] = (), **others: object) -
 
 
 def _fields(row: Row) -> dict[str, Any]:
-    sides = {"lower_from", "upper_from", "first"}
+    sides = ("lower_from", "upper_from", "first")
     return {
         **{name: value for name, value in asdict(row).items() if name not in sides},
         "proved": row.proved,
@@ -70,13 +70,16 @@ def as_lines(rows: Sequence[Row], record: Sequence[Row] = (), output: str | None
     """The table, what the words mean, and how it is computed again."""
     if not rows:
         return ["no row: all of these take minutes; --slow recomputes them too"]
-    lines = table(COLUMNS, [_cells(row) for row in rows], right=(1, 3, 4, 7))
+    lines = table(COLUMNS, [_cells(row) for row in rows], right=(1, 3, 4))
     proved = sum(row.proved for row in rows)
     notes = [f"{counted(len(rows), 'row')}, {proved} of them proved on both sides. {KINDS}", AGAIN.replace("`", "")]
     if record:
         known = {row.name: row for row in record}
         differ = [row.name for row in rows if not agrees(row, known[row.name])]
-        notes = [f"{counted(len(rows), 'row')} computed again; " + (f"not as on record: {', '.join(differ)}" if differ else "all as on record")]
+        notes = [
+            f"{counted(len(rows), 'row')} computed again; "
+            + (f"not as on record: {', '.join(differ)}" if differ else "all as on record")
+        ]
     lines += ["", *wrapped(notes, terminal_width())]
     return [*lines, *([] if output is None else [f"the page is {output}"])]
 
@@ -84,15 +87,14 @@ def as_lines(rows: Sequence[Row], record: Sequence[Row] = (), output: str | None
 def _cells(row: Row) -> tuple[str, ...]:
     """A row as text; the bounds have the digits of the record."""
     return (
-        row.setting,
+        row.name,
         str(row.agents),
         row.loss + ("" if row.states == 2 else f", {row.states} states"),
         _number(row.lower),
         _number(row.upper),
         _kind(row),
         row.rule,
-        "-" if row.published is None else f"{row.published:g}",
-        row.source or "-",
+        "-" if row.published is None else f"{row.published:g} [{row.source}]",
     )
 
 
@@ -119,7 +121,10 @@ def _kind(row: Row) -> str:
 def markdown(rows: Sequence[Row]) -> str:
     """The page of the documentation."""
     lines = [f"# {TITLE}", "", WHAT, "", KINDS, "", AGAIN, ""]
-    lines += [f"The table has {counted(len(rows), 'row')}. In {sum(row.proved for row in rows)} of them both bounds are proved.", ""]
+    lines += [
+        f"The table has {counted(len(rows), 'row')}. In {sum(row.proved for row in rows)} of them both bounds are proved.",
+        "",
+    ]
     for setting in dict.fromkeys(row.setting for row in rows):
         here = [row for row in rows if row.setting == setting]
         lines += [f"## {setting}", ""]
@@ -136,14 +141,11 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def _markdown_table(rows: Sequence[Row]) -> list[str]:
-    heads = ("row", *COLUMNS[1:])
     body = []
     for row in rows:
-        cells = list(_cells(row))
-        cells[0], cells[6] = row.name, f"`{row.rule}`"
-        cells[8] = "" if row.source is None else f"[{row.source}]"
-        body.append([cell if cell != "-" else "" for cell in cells])
-    return [_line(heads), _line(["---"] * len(heads)), *map(_line, body)]
+        *cells, rule, published = _cells(row)
+        body.append([*cells, f"`{rule}`", published.replace("-", "")])
+    return [_line(COLUMNS), _line(["---"] * len(COLUMNS)), *map(_line, body)]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -159,5 +161,7 @@ def write_page(rows: Sequence[Row], path: FilePath) -> None:
 
 def section(rows: Sequence[Row]) -> Section:
     """The table as a section of a report."""
-    cells = tuple((row.name, *_cells(row)[1:]) for row in rows)
-    return Section(TITLE, f"{WHAT}\n\n{AGAIN}", (Table(TITLE, ("row", *COLUMNS[1:]), cells, KINDS),))
+    cells = tuple(map(_cells, rows))
+    return Section(
+        TITLE, f"{WHAT}\n\n{AGAIN}", (Table("Bounds on the smallest worst-case regret", COLUMNS, cells, KINDS),)
+    )

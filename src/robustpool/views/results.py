@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
@@ -159,6 +160,7 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
         **_fields(solution, *RUN, "off_grid"),
+        "family": solution.design.family.as_data(),
         "stopped": solution.stopped.value,
         "guarantee": guarantee and asdict(guarantee),
         "output": file,
@@ -184,8 +186,9 @@ def _family(solution: Solution) -> str:
     family, table = solution.family.words(solution.settings.nature), solution.aggregator
     if isinstance(table, TableAggregator):
         return f"{family}, {counted(len(table.reports), 'report profile')}"
-    knots = f", a table with knots in steps of 1/{table.resolution}"
-    return family + (knots if solution.settings.nature == "continuous" else "")
+    if isinstance(table, GridAggregator) and solution.settings.nature == "continuous":
+        return f"{family}, a table with knots in steps of 1/{table.resolution}"
+    return family
 
 
 def plan(needs: Plan) -> View:
