@@ -17,7 +17,9 @@ from robustpool.cli.worlds import WorldOptions
 from robustpool.families.neglect import Neglect, mirrored_pair, neglected, recovered
 from robustpool.losses import get_loss
 from robustpool.verification.claims import claims
-from robustpool.verification.log_odds import Phi, read_phi
+from robustpool.verification.divergences import DIVERGENCES
+from robustpool.verification.log_odds import Phi, check_upper, read_phi, read_witness
+from robustpool.verification.reading import Budget, Refused
 from robustpool.verification.verify import content_hash
 
 V = (5 * 5**0.5 - 11) / 8
@@ -211,6 +213,13 @@ def test_other_claims_are_not_made(proof: rp.Certificate) -> None:
         verdict = rp.verify({**proof.data, **part, "hash": content_hash({**proof.data, **part})})
         assert not verdict.verified
         assert sentence in verdict.sentence
+
+
+def test_a_fraction_of_an_agent_is_for_the_square_loss(proof: rp.Certificate) -> None:
+    phi, witness = (proof.data["aggregator"]["phi"], proof.data["upper"]["witness"])
+    given = (read_phi(phi, "phi"), Fraction(3, 2), (Fraction(0), Fraction(1)), read_witness(witness, "witness"))
+    with pytest.raises(Refused, match="a fraction of an agent is for the square loss only"):
+        check_upper(*given, Fraction(1), Budget(), DIVERGENCES["log"])
 
 
 def test_what_cannot_be_certified() -> None:

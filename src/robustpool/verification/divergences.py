@@ -11,7 +11,6 @@ value of D and its derivatives, the ends of the ranges, is here as well. (docs/d
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Protocol
 
 from flint import arb
@@ -36,7 +35,7 @@ class Divergence(Protocol):
     def beyond(self, phi: Phi, t: float, drift: arb) -> arb:
         """A ball whose upper end is at least D for all posteriors beyond t, where s = t + drift."""
 
-    def serves_smaller_priors(self, phi: Phi, agents: float | Fraction, m: arb, kappa: arb, bound: arb) -> bool:
+    def serves_smaller_priors(self, phi: Phi, agents: float, m: arb, kappa: arb, bound: arb) -> bool:
         """Whether D <= bound + kappa (g/mu - 1) at the prior with logit m implies it, with this kappa, at all smaller priors."""
 
 
@@ -62,7 +61,7 @@ class Square:
         gap = hull(sigma(phi(t + drift)), limit) - hull(sigma(arb(t)), limit)
         return gap * gap
 
-    def serves_smaller_priors(self, phi: Phi, agents: float | Fraction, m: arb, kappa: arb, bound: arb) -> bool:  # noqa: ARG002
+    def serves_smaller_priors(self, phi: Phi, agents: float, m: arb, kappa: arb, bound: arb) -> bool:  # noqa: ARG002
         """It does if kappa >= mu.
 
         At g = 0 the inequality says kappa <= bound. At a smaller prior nu the forecast is some f' <= f.
@@ -99,7 +98,7 @@ class Log:
         far = phi.growth * (size + abs(drift)) + abs(ball(phi.shift)) + size
         return softplus(phi(t + drift) if t < 0 else -phi(t + drift)) + (-size).exp() * far
 
-    def serves_smaller_priors(self, phi: Phi, agents: float | Fraction, m: arb, kappa: arb, bound: arb) -> bool:
+    def serves_smaller_priors(self, phi: Phi, agents: float, m: arb, kappa: arb, bound: arb) -> bool:
         """It does under these conditions on P = kappa/mu - A (n-1) |m| - |shift| - log 2, with A = a + b and w = max(A - 1, 0).
 
             kappa >= A (n-1) exp(m),        P >= 0 if w = 0,        w exp(-1 - P/w) <= bound - kappa if w > 0
@@ -112,13 +111,8 @@ class Log:
         condition. The largest value of the left side over all g is w exp(-1 - P/w).
         """
         growth = phi.growth
-        rest = (
-            kappa * (1 + (-m).exp())
-            - growth * ball(Fraction(agents) - 1) * abs(m)
-            - abs(ball(phi.shift))
-            - arb(2).log()
-        )
-        if not (m < 0 and kappa >= growth * ball(Fraction(agents) - 1) * m.exp()):
+        rest = kappa * (1 + (-m).exp()) - growth * (agents - 1) * abs(m) - abs(ball(phi.shift)) - arb(2).log()
+        if not (m < 0 and kappa >= growth * (agents - 1) * m.exp()):
             return False
         if phi.a + phi.b <= 1:
             return bool(rest >= 0)

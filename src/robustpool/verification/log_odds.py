@@ -184,6 +184,8 @@ def check_upper(
 
         check_claim(phi, agents, bound, budget)
         return
+    if agents != int(agents) and loss is not SQUARE:
+        raise Refused("a fraction of an agent is for the square loss only.")
     needed = sides(phi, *prior_range)
     if set(witness) != {"kind", *needed}:
         raise Refused(f"the witness must have slopes {' and '.join(needed)} the prior 1/2, and no others.")
@@ -191,7 +193,7 @@ def check_upper(
         for name, (rule, low, high) in needed.items():
             _check_cover(witness[name], low, high)
             (first, kappa), top = witness[name][0], ball(bound)
-            if low == 0 and not loss.serves_smaller_priors(rule, agents, arb(first), ball(kappa), top):
+            if low == 0 and not loss.serves_smaller_priors(rule, float(agents), arb(first), ball(kappa), top):
                 start = _probability(first)
                 raise Refused(f"the slopes start at prior {start}, and kappa is too small for the priors below.")
             for left, right in pairwise(witness[name]):
