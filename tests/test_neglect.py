@@ -226,6 +226,9 @@ def test_what_cannot_be_certified() -> None:
     for rule, family in (("mean", known(0.75)), ("product", Neglect(2, None, None)), ("product", known(0.4))):
         with unsupported_error("bounds are proved for functions of the summed log-odds, one lambda, n lambda from 1"):
             rp.certify(rule, family)
+    design = rp.solve(Neglect(2, 4, 10, neglect=(0.75, 0.75))).design
+    with unsupported_error("bounds are proved for functions of the summed log-odds"):
+        rp.certify(design)
     with unsupported_error("base-rate neglect is certified for the loss 'square' only; it is 'log'"):
         rp.certify("product", known(0.75), loss="log")
 

@@ -142,13 +142,15 @@ def certification(
     return _independent(chosen, family, loss, tolerance, rng)
 
 
-def _own_family(chosen: Any) -> ConditionallyIndependent:
+def _own_family(chosen: Any) -> World:
     """What a design was made for, with any reports and any prior; two agents for a rule."""
     if not isinstance(chosen, Design):
         return ConditionallyIndependent(getattr(chosen, "agents", None) or 2, None, None)
-    if not isinstance(chosen.family, ConditionallyIndependent):
+    if not isinstance(chosen.family, World):
         raise InputError(f"{chosen.name} is for a finite family; give that family (certify DESIGN --family FILE.json).")
-    return replace(chosen.family, reports=None, priors=None)
+    if isinstance(chosen.family, ConditionallyIndependent):
+        return replace(chosen.family, reports=None, priors=None)
+    return chosen.family
 
 
 def _check_design(chosen: Any, paradigm: str | None, loss: str) -> None:
