@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -15,7 +16,11 @@ from robustpool.certificates.log_odds import Side
 from robustpool.cli.worlds import WorldOptions
 from robustpool.families.neglect import Neglect, mirrored_pair, neglected, recovered
 from robustpool.losses import get_loss
-from robustpool.verification.log_odds import Phi
+from robustpool.verification.claims import claims
+from robustpool.verification.divergences import DIVERGENCES
+from robustpool.verification.log_odds import Phi, check_upper, read_phi, read_witness
+from robustpool.verification.reading import Budget, Refused
+from robustpool.verification.verify import content_hash
 
 V = (5 * 5**0.5 - 11) / 8
 
@@ -155,6 +160,85 @@ def test_three_and_four_agents(agents: int) -> None:
     as_two = known(2 / agents, agents)
     assert as_two.lower() == pytest.approx(V, abs=1e-12)
     assert rp.worst_case(as_two.rule(), as_two).regret == pytest.approx(V, abs=1e-8)
+
+
+@pytest.fixture(scope="module")
+def proof() -> rp.Certificate:
+    family = known(0.75)
+    return rp.certify(f"log-odds:alpha={family.slope()!r}", family, tolerance=1e-7)
+
+
+def changed(data: Any, **parts: Any) -> dict[str, Any]:
+    """A certificate with other parts, and with the claims and the hash that would belong to them."""
+    new = {**data, **parts}
+    new["claims"] = claims(new, read_phi(new["aggregator"]["phi"], "phi").formula)
+    return {**new, "hash": content_hash(new)}
+
+
+def test_the_linear_rule_is_proved_to_attain_the_lower_bound(proof: rp.Certificate) -> None:
+    assert proof.upper is not None
+    assert proof.value is not None
+    assert proof.upper - 1e-7 <= proof.value <= known(0.75).lower() + 1e-15
+    assert proof.lower <= proof.upper
+    verdict = rp.verify(proof)
+    assert verdict.verified, verdict.sentence
+    assert "prior odds to the power 0.75, and any prior: the worst-case regret" in verdict.claims[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("upper", {"bound": 0.00888}, "the inequality (fails at|could not be shown near) prior"),
+        ("lower", {"bound": 0.00889}, "lower.bound is 0.00889, but on its structure the aggregator has"),
+        ("value", {"bound": 0.00889}, "value.bound is 0.00889, but against its two structures some aggregator has"),
+        ("value", {"prior": 0.5}, "value.prior must lie between 0 and 1/2; it is 0.5"),
+        ("lower", {"posteriors": [0.5, 0.4]}, "with the prior strictly between them"),
+        ("family", {"neglect": 0.4}, "agents times lambda from 1 on; it is 0.8"),
+        ("family", {"neglect": 0.8}, "lower.bound is|the inequality fails"),
+        ("family", {"neglect": 1.5}, r"family.neglect must lie in \[0, 1\]; it is 1.5"),
+        ("family", {"agents": 0}, "family.agents must be a whole number from 1 to"),
+        ("family", {"prior_range": [0.0, 0.5]}, "base-rate neglect is checked for all priors"),
+    ],
+)
+def test_forged_claims_are_refused(proof: rp.Certificate, name: str, change: dict[str, Any], sentence: str) -> None:
+    bounds = {part: {**proof.data[part], "bound": 0.0} for part in ("lower", "value") if name == "family"}
+    forged = changed(proof.data, **bounds | {name: {**proof.data[name], **change}})
+    verdict = rp.verify(forged)
+    assert not verdict.verified
+    assert re.search(sentence, verdict.sentence), verdict.sentence
+
+
+def test_other_claims_are_not_made(proof: rp.Certificate) -> None:
+    for part, sentence in (({"loss": "log"}, "the loss of agents who neglect"), ({"unanimous": {}}, "unanimous")):
+        verdict = rp.verify({**proof.data, **part, "hash": content_hash({**proof.data, **part})})
+        assert not verdict.verified
+        assert sentence in verdict.sentence
+
+
+def test_a_fraction_of_an_agent_is_for_the_square_loss(proof: rp.Certificate) -> None:
+    phi, witness = (proof.data["aggregator"]["phi"], proof.data["upper"]["witness"])
+    given = (read_phi(phi, "phi"), Fraction(3, 2), (Fraction(0), Fraction(1)), read_witness(witness, "witness"))
+    with pytest.raises(Refused, match="a fraction of an agent is for the square loss only"):
+        check_upper(*given, Fraction(1), Budget(), DIVERGENCES["log"])
+
+
+def test_what_cannot_be_certified() -> None:
+    for rule, family in (("mean", known(0.75)), ("product", Neglect(2, None, None)), ("product", known(0.4))):
+        with unsupported_error("bounds are proved for functions of the summed log-odds, one lambda, n lambda from 1"):
+            rp.certify(rule, family)
+    design = rp.solve(Neglect(2, 4, 10, neglect=(0.75, 0.75))).design
+    with unsupported_error("bounds are proved for functions of the summed log-odds"):
+        rp.certify(design)
+    with unsupported_error("base-rate neglect is certified for the loss 'square' only; it is 'log'"):
+        rp.certify("product", known(0.75), loss="log")
+
+
+def test_the_lower_bound_of_a_rule_is_that_of_the_search() -> None:
+    certificate = rp.certify("product", known(0.75), tolerance=1e-4)
+    assert certificate.lower == pytest.approx(rp.worst_case("product", known(0.75)).regret, abs=1e-9)
+    nothing = rp.certify("product", known(0.5), tolerance=1e-4)
+    assert rp.verify(nothing).verified
+    assert nothing.lower == 0.0
 
 
 def test_what_is_refused() -> None:

@@ -69,7 +69,7 @@ class Certificate:
     @property
     def arithmetic(self) -> str:
         """In which arithmetic the bounds were proved."""
-        if self.data["loss"] == "log":
+        if self.data["loss"] == "log" or self.data["family"]["kind"] == "neglect":
             return "ball arithmetic (Arb)"
         if "upper" not in self.data:
             return MIXTURES

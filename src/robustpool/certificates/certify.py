@@ -19,6 +19,7 @@ from ..errors import InputError, UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
+from ..families.neglect import Neglect
 from ..families.world import World
 from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
 from ..losses.square import Square
@@ -47,6 +48,7 @@ from .mixtures import (
     unanimous_claim,
     value_claim,
 )
+from .neglect import neglect_certificate
 
 if TYPE_CHECKING:
     from ..typing import Floats
@@ -127,6 +129,8 @@ def certification(
         family = _own_family(chosen)
     if isinstance(family, (str, os.PathLike)):
         family = read_family_file(family)
+    if isinstance(family, Neglect):
+        return _neglect(chosen, family, loss, paradigm, tolerance)
     if isinstance(family, World) and not isinstance(family, ConditionallyIndependent):
         return _from_below(chosen, family, loss, paradigm)
     if not isinstance(family, ConditionallyIndependent):
@@ -138,13 +142,15 @@ def certification(
     return _independent(chosen, family, loss, tolerance, rng)
 
 
-def _own_family(chosen: Any) -> ConditionallyIndependent:
+def _own_family(chosen: Any) -> World:
     """What a design was made for, with any reports and any prior; two agents for a rule."""
     if not isinstance(chosen, Design):
         return ConditionallyIndependent(getattr(chosen, "agents", None) or 2, None, None)
-    if not isinstance(chosen.family, ConditionallyIndependent):
+    if not isinstance(chosen.family, World):
         raise InputError(f"{chosen.name} is for a finite family; give that family (certify DESIGN --family FILE.json).")
-    return replace(chosen.family, reports=None, priors=None)
+    if isinstance(chosen.family, ConditionallyIndependent):
+        return replace(chosen.family, reports=None, priors=None)
+    return chosen.family
 
 
 def _check_design(chosen: Any, paradigm: str | None, loss: str) -> None:
@@ -181,6 +187,18 @@ def _from_below(chosen: Any, family: World, loss: str, paradigm: str | None) -> 
     parts = finite_certificate(chosen, structures, np.ones(len(structures["structures"])))
     del parts["upper"]  # it would be that of these structures only
     yield Progress(math.inf, parts["lower"]["bound"], 1, 0, partial(write_certificate, parts, label_of(chosen)))
+
+
+def _neglect(chosen: Any, family: Neglect, loss: str, paradigm: str | None, tolerance: float | None) -> Steps:
+    _check_design(chosen, paradigm, loss)
+    if loss != "square":
+        raise UnsupportedError(f"base-rate neglect is certified for the loss 'square' only; it is {loss!r}.")
+    aggregator = describe(chosen, family.agents)
+    slack = tolerance or 1e-9
+    for done, stage in enumerate(neglect_certificate(aggregator, family, slack), 1):
+        reached = stage.upper <= stage.found + slack * (1 + 1e-6) + 1e-16
+        certificate = partial(write_certificate, stage.parts, label_of(chosen))
+        yield Progress(stage.upper, stage.found, done, int(not reached), certificate)
 
 
 def _independent(chosen: Any, family: ConditionallyIndependent, loss: str, tolerance: float | None, rng: int) -> Steps:

@@ -110,7 +110,7 @@ def _exact(value: Fraction) -> float | str:
 
 def certify_phi(
     written: dict[str, Any],
-    agents: int,
+    agents: int | Fraction,
     prior_range: tuple[float, float],
     tolerance: float = 1e-9,
     loss: str = "square",
@@ -181,7 +181,7 @@ def smallest_bound() -> float:
     return bound
 
 
-def _theorem_applies(phi: Phi, agents: int, prior_range: tuple[float, float]) -> bool:
+def _theorem_applies(phi: Phi, agents: int | Fraction, prior_range: tuple[float, float]) -> bool:
     """Whether the rule is the theorem's, and its worst prior, or the mirror image of that, is in the range."""
     low, high = prior_range
     worst = low <= CONTACT_PRIOR <= high or low <= 1 - CONTACT_PRIOR <= high
@@ -191,7 +191,9 @@ def _theorem_applies(phi: Phi, agents: int, prior_range: tuple[float, float]) ->
 # ------------------------------------------------------------------------------------------------- one side of prior 1/2
 
 
-def _sides(phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction], loss: Divergence = SQUARE) -> dict[str, Side]:
+def _sides(
+    phi: Phi, agents: int | Fraction, prior_range: tuple[Fraction, Fraction], loss: Divergence = SQUARE
+) -> dict[str, Side]:
     """The priors up to 1/2, and those above it by the mirrored rule; one side does for both if the rule is its mirror."""
     parts = sides(phi, *prior_range).items()
     return {name: Side(rule, agents, float(low), float(high), loss) for name, (rule, low, high) in parts}
@@ -229,10 +231,10 @@ class NoSlopeError(Exception):
 class Side:
     """The priors in [low, high], high <= 1/2, of one rule."""
 
-    def __init__(self, phi: Phi, agents: int, low: float, high: float, loss: Divergence = SQUARE) -> None:
+    def __init__(self, phi: Phi, agents: int | Fraction, low: float, high: float, loss: Divergence = SQUARE) -> None:
         """Lay out the grid of posteriors: dense in the middle, and as far out as the rule is flat."""
         self.exact, self.loss, self.divergence = phi, loss, GAPS[loss.name]
-        self.phi, self.n1, self.low, self.high = _function(phi), agents - 1, low, high
+        self.phi, self.n1, self.low, self.high = _function(phi), float(agents - 1), low, high
         far = 60.0 / min(float(phi.a or phi.b), 1.0)
         tail = np.geomspace(12.0, far, 120)[1:]
         self.grid = np.concatenate((-tail[::-1], np.linspace(-12.0, 12.0, 481), tail))

@@ -154,6 +154,14 @@ class Neglect(World):
             raise InputError(f"the lower bound is for all priors; prior_range is {self.prior_range!r}.")
         return mirrored_pair(self.agents * self._level("the lower bound") - 1).bound
 
+    def slope(self) -> float:
+        """alpha, the slope of logit f at s = 0 that a rule attaining the lower bound must have, for a known lambda.
+
+        >>> round(Neglect(neglect=(0.75, 0.75)).slope() ** 2, 6)
+        0.5
+        """
+        return mirrored_pair(self.agents * self._level("the slope") - 1).slope
+
     def _level(self, what: str) -> float:
         low, high = self.neglect
         if low < high:
@@ -168,6 +176,11 @@ class MirroredPair:
     k: float
     logit_prior: float
 
+    @property
+    def prior(self) -> float:
+        """mu."""
+        return float(sigma(np.array(self.logit_prior)))
+
     @cached_property
     def posterior(self) -> float:
         """g = sigma(-k m), where everybody says 1/2."""
@@ -176,7 +189,7 @@ class MirroredPair:
     @property
     def bound(self) -> float:
         """(mu / g) (g - 1/2)^2: everybody says 1/2 with probability mu / g."""
-        return float(sigma(np.array(self.logit_prior))) / self.posterior * (self.posterior - 0.5) ** 2
+        return self.prior / self.posterior * (self.posterior - 0.5) ** 2
 
     @property
     def slope(self) -> float:

@@ -32,7 +32,8 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
         over, who = _finite(data["family"]), f"the table of forecasts with the hash {table_hash(data['aggregator'])}"
         anyone = "function of the reports"
     else:
-        over, who, anyone = _independent(data["family"]), f"the rule {formula},", "aggregator of the reports"
+        over = (_neglect if data["family"]["kind"] == "neglect" else _independent)(data["family"])
+        who, anyone = f"the rule {formula},", "aggregator of the reports"
     what, sentences = NOUNS[data["paradigm"]], []
     lower, upper = (repr(float(data[name]["bound"])) if name in data else None for name in ("lower", "upper"))
     if lower and upper:
@@ -56,6 +57,16 @@ def _independent(family: Mapping[str, Any]) -> str:
         agents, prior = f"{family['agents']} agents who report their posteriors{PUBLIC}", PRIOR
     priors = f"any {prior}" if [*map(Fraction, (low, high))] == [0, 1] else f"a {prior} from {low} to {high}"
     return f"two states, all structures of {agents}, and {priors}"
+
+
+def _neglect(family: Mapping[str, Any]) -> str:
+    """The structures of agents who put the base rate to a power."""
+    power = exactly(family["neglect"], "family.neglect")
+    return (
+        f"two states, all structures of {family['agents']} agent{'s' * (family['agents'] > 1)} with signals independent given "
+        "the state, each of whom reports the probability whose odds are the likelihood ratio of her signal times the "
+        f"prior odds to the power {power}, and any prior"
+    )
 
 
 def former(claim: str) -> str:

@@ -35,7 +35,7 @@ class Divergence(Protocol):
     def beyond(self, phi: Phi, t: float, drift: arb) -> arb:
         """A ball whose upper end is at least D for all posteriors beyond t, where s = t + drift."""
 
-    def serves_smaller_priors(self, phi: Phi, agents: int, m: arb, kappa: arb, bound: arb) -> bool:
+    def serves_smaller_priors(self, phi: Phi, agents: float, m: arb, kappa: arb, bound: arb) -> bool:
         """Whether D <= bound + kappa (g/mu - 1) at the prior with logit m implies it, with this kappa, at all smaller priors."""
 
 
@@ -61,7 +61,7 @@ class Square:
         gap = hull(sigma(phi(t + drift)), limit) - hull(sigma(arb(t)), limit)
         return gap * gap
 
-    def serves_smaller_priors(self, phi: Phi, agents: int, m: arb, kappa: arb, bound: arb) -> bool:  # noqa: ARG002
+    def serves_smaller_priors(self, phi: Phi, agents: float, m: arb, kappa: arb, bound: arb) -> bool:  # noqa: ARG002
         """It does if kappa >= mu.
 
         At g = 0 the inequality says kappa <= bound. At a smaller prior nu the forecast is some f' <= f.
@@ -98,7 +98,7 @@ class Log:
         far = phi.growth * (size + abs(drift)) + abs(ball(phi.shift)) + size
         return softplus(phi(t + drift) if t < 0 else -phi(t + drift)) + (-size).exp() * far
 
-    def serves_smaller_priors(self, phi: Phi, agents: int, m: arb, kappa: arb, bound: arb) -> bool:
+    def serves_smaller_priors(self, phi: Phi, agents: float, m: arb, kappa: arb, bound: arb) -> bool:
         """It does under these conditions on P = kappa/mu - A (n-1) |m| - |shift| - log 2, with A = a + b and w = max(A - 1, 0).
 
             kappa >= A (n-1) exp(m),        P >= 0 if w = 0,        w exp(-1 - P/w) <= bound - kappa if w > 0

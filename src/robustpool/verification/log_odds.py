@@ -165,7 +165,7 @@ def sides(phi: Phi, low: Fraction, high: Fraction) -> dict[str, tuple[Phi, Fract
 
 def check_upper(
     phi: Phi,
-    agents: int,
+    agents: int | Fraction,
     prior_range: tuple[Fraction, Fraction],
     witness: Any,
     bound: Fraction,
@@ -174,7 +174,8 @@ def check_upper(
 ) -> None:
     """Prove that the rule's regret is at most ``bound`` on all conditionally independent structures, or raise `Refused`.
 
-    The priors are those of the closed range without 0 and 1, which have no regret; the witness is what `read_witness` read.
+    The priors are those of the closed range without 0 and 1, which have no regret; the witness is what `read_witness` read. The
+    agents, at least one, need not be a whole number: only s = t + (agents - 1) m is used (`verification.neglect`).
     """
     if witness["kind"] == "theorem":
         if loss is not SQUARE:
@@ -183,6 +184,8 @@ def check_upper(
 
         check_claim(phi, agents, bound, budget)
         return
+    if agents != int(agents) and loss is not SQUARE:
+        raise Refused("a fraction of an agent is for the square loss only.")
     needed = sides(phi, *prior_range)
     if set(witness) != {"kind", *needed}:
         raise Refused(f"the witness must have slopes {' and '.join(needed)} the prior 1/2, and no others.")
@@ -190,7 +193,7 @@ def check_upper(
         for name, (rule, low, high) in needed.items():
             _check_cover(witness[name], low, high)
             (first, kappa), top = witness[name][0], ball(bound)
-            if low == 0 and not loss.serves_smaller_priors(rule, agents, arb(first), ball(kappa), top):
+            if low == 0 and not loss.serves_smaller_priors(rule, float(agents), arb(first), ball(kappa), top):
                 start = _probability(first)
                 raise Refused(f"the slopes start at prior {start}, and kappa is too small for the priors below.")
             for left, right in pairwise(witness[name]):
@@ -220,10 +223,15 @@ class Inequality:
     """F < 0, for a rule and its slopes."""
 
     phi: Phi
-    agents: int
+    agents: int | Fraction
     bound: arb
     kappa: Kappa
     loss: Divergence = SQUARE
+
+    @cached_property
+    def others(self) -> arb:
+        """n - 1."""
+        return ball(Fraction(self.agents) - 1)
 
     def check(self, low: float, high: float, budget: Budget, halvings: int = HALVINGS) -> None:
         """Prove it for all m in [low, high] and all t: the tails at once, in halves if need be, and the rest on boxes."""
@@ -243,7 +251,7 @@ class Inequality:
 
     def value(self, m: arb, t: arb) -> arb:
         """F."""
-        return self.loss.value(self.phi(t + (self.agents - 1) * m), t) + self._line(m, sigma(t))
+        return self.loss.value(self.phi(t + self.others * m), t) + self._line(m, sigma(t))
 
     def _line(self, m: arb, g: arb) -> arb:
         """-bound - kappa(m) (g / mu - 1)."""
@@ -251,7 +259,7 @@ class Inequality:
 
     def gradient(self, m: arb, t: arb) -> tuple[arb, arb]:
         """The derivatives of F by m and by t, with ds/dm = n - 1, ds/dt = 1 and dg/dt = g (1-g)."""
-        n1, e = self.agents - 1, (-m).exp()
+        n1, e = self.others, (-m).exp()
         s, g = t + n1 * m, sigma(t)
         by_s, by_both = self.loss.slopes(self.phi(s), t, self.phi.slope(s))
         kappa, slope = self.kappa(m)
@@ -267,7 +275,7 @@ class Inequality:
         """Whether F < 0 for all posteriors beyond t: g lies between its value at t and its limit, 0 or 1."""
         budget.spend(STEPS_OF_A_BOX)
         g = hull(sigma(arb(t)), arb(int(t > 0)))
-        return bool(self.loss.beyond(self.phi, t, (self.agents - 1) * m) + self._line(m, g) < 0)
+        return bool(self.loss.beyond(self.phi, t, self.others * m) + self._line(m, g) < 0)
 
 
 def _place(at: Sequence[float]) -> str:

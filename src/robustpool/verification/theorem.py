@@ -51,7 +51,7 @@ def at_least_value(bound: Fraction) -> bool:
     return left > 0 and left * left >= 125
 
 
-def check_claim(phi: Phi, agents: int, bound: Fraction, budget: Budget) -> None:
+def check_claim(phi: Phi, agents: int | Fraction, bound: Fraction, budget: Budget) -> None:
     """Prove that the worst-case regret of logit f = s (1/2 + b tanh(s/4)^2) for two agents is at most V <= bound, or refuse."""
     if agents != 2 or phi != rule(phi.b):
         raise Refused("the theorem is about two agents and logit f = s (1/2 + b tanh(s/4)^2) only.")

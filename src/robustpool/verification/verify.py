@@ -27,6 +27,7 @@ from .finite import check_finite
 from .forecasts import read_aggregator
 from .mean_and_median import AVERAGES, Median, read_average
 from .mixtures import MIXTURE, check_at_most, expected_regret, read_mixture, unanimous_bound, value_bound
+from .neglect import check_neglect
 from .reading import LATER, MOST_AGENTS, STEPS, Budget, OverBudget, Refused, double, label, quoted, rational, read, word
 from .stretched import read_stretched
 
@@ -134,6 +135,10 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
         read(loss, word("square"), "the loss of a finite family")
         check_finite(data, budget)
         return claims(data, None)
+    if isinstance(family, Mapping) and family.get("kind") == "neglect":
+        summed: log_odds.Phi = read(aggregator, LOG_ODDS, "aggregator")["phi"]
+        check_neglect(data, summed, budget)
+        return claims(data, summed.formula)
     agents, prior_range = read_family(family)
     read(data["paradigm"], word("additive"), "paradigm")
     lower = read(data.get("lower"), LOWER, "lower")

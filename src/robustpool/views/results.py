@@ -11,6 +11,7 @@ from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
 from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.neglect import Neglect
 from ..verification.claims import NOUNS
 from ..wording import between, between_points, counted, outward
 from .terminal import facts, table
@@ -128,7 +129,10 @@ def _over(family: dict[str, Any]) -> str:
     """Over which structures."""
     if family["kind"] == "finite":
         return f"the {counted(len(family['structures']), 'structure')} of the family"
-    return ConditionallyIndependent(family["agents"], None, None, tuple(family["prior_range"])).words()
+    every = (family["agents"], None, None, tuple(family["prior_range"]))
+    if family["kind"] == "neglect":
+        return Neglect(*every, (family["neglect"], family["neglect"])).words()
+    return ConditionallyIndependent(*every).words()
 
 
 def verdict(verdict: Verification, seconds: float) -> View:
