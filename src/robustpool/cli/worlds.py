@@ -18,7 +18,8 @@ class WorldOptions:
     world: Annotated[
         str | None,
         Option(
-            help="independent or several-states. See `robustpool table` for the worlds.", show_default="independent"
+            help="independent, several-states or second-question. See `robustpool table` for the worlds.",
+            show_default="independent",
         ),
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
@@ -28,6 +29,11 @@ class WorldOptions:
     ] = None
 
     states: Annotated[int | None, Option(help="How many outcomes a question has.", show_default="3")] = None
+
+    second_answers: Annotated[
+        int | None,
+        Option(help="R: answers to a second question are rounded to multiples of 1/R.", show_default="4"),
+    ] = None
 
     @property
     def given(self) -> dict[str, Any]:

@@ -74,7 +74,9 @@ class StatesSearch:
         """Structures drawn at random; a quarter has many zeros, a quarter one informed agent, a quarter is near to the hard ones."""
         points, part = rng.random((DRAWN, self.size)), DRAWN // 4
         sparse, one, hard = (slice(k * part, (k + 1) * part) for k in (1, 2, 3))
-        points[sparse, self.states :] *= rng.random((part, self.size - self.states)) < rng.choice([0.2, 0.4, 0.6], (part, 1))
+        points[sparse, self.states :] *= rng.random((part, self.size - self.states)) < rng.choice(
+            [0.2, 0.4, 0.6], (part, 1)
+        )
         points[one, self.states + self.states**2 :] = 1.0
         points[hard] = [self._hard(rng) for _ in range(part)]
         return points

@@ -50,6 +50,10 @@ class World(ABC):
         """Whether `certify` has a proof for a design."""
         return False
 
+    def heard(self, aggregator: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The aggregator as a function of the reports of this family."""
+        return aggregator
+
     def hard_structures(self) -> dict[str, Any] | None:
         """Structures of the family, as a family file lists them, whose uniform mixture proves a lower bound; None if none are known."""
         return None

@@ -19,6 +19,7 @@ INDEPENDENT = "independent"
 WORLDS = {
     INDEPENDENT: "conditionally_independent:ConditionallyIndependent",
     "several-states": "several_states:SeveralStates",
+    "second-question": "second_question:SecondQuestion",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 
