@@ -131,7 +131,7 @@ def double_below(number: Fraction) -> float:
 
 def test_it_is_short_and_stands_alone() -> None:
     text = SOURCE.read_text()
-    assert len(text.splitlines()) <= 220
+    assert len(text.splitlines()) <= 270
     assert max(map(len, text.splitlines())) <= 120
     names = set()
     for node in ast.walk(ast.parse(text)):
@@ -256,14 +256,14 @@ def test_the_slopes_of_the_theorem_need_about_that_range(b: fmpq, words: str, mo
     monkeypatch.setattr(referee, "fmpq", lambda *parts: ends.get(parts, fmpq(*parts)))
     ctx.prec = 80
     with pytest.raises(SystemExit, match=words):
-        referee.theorem((fmpq(1, 2), b, fmpq(4), fmpq(0)), 2, fmpq(1))
+        referee.theorem((fmpq(1, 2), b, fmpq(4), fmpq(0), fmpq(0)), 2, fmpq(1))
 
 
 def test_the_regions_of_the_theorem_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     regions: list[Any] = []
     monkeypatch.setattr(referee, "prove", lambda *arguments: regions.extend(arguments))
     ctx.prec = 80
-    referee.theorem((fmpq(1, 2), fmpq(1, 10), fmpq(4), fmpq(0)), 2, fmpq(1))
+    referee.theorem((fmpq(1, 2), fmpq(1, 10), fmpq(4), fmpq(0), fmpq(0)), 2, fmpq(1))
     agents, value, pieces, known = regions
     (_, first, *small, left), (_, second, *large, end) = pieces
     assert agents == 2
@@ -612,7 +612,8 @@ def test_numbers_that_cannot_be_read(text: str, check: Check) -> None:
     ("path", "value", "words"),
     [
         (("format",), "robustpool-certificate/1", "This kind is not checked."),
-        (("loss",), "log", "This kind is not checked."),
+        (("loss",), "convex", "This kind is not checked."),
+        (("loss",), "log", "The theorem is for the square loss."),
         (("paradigm",), "ratio", "This kind is not checked."),
         (("family", "kind"), "finite", "This kind is not checked."),
         (("family", "agents"), True, "The family is out of bounds."),
@@ -684,7 +685,7 @@ def test_hopeless_slopes_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the worst case itself as the bound, no number of boxes is enough: the limit ends it."""
     monkeypatch.setattr(referee, "BOXES", 300)
     ctx.prec = 80
-    rule = (fmpq(1), fmpq(0), fmpq(1), fmpq(0))  # one agent: f = g, and F = -B for kappa = 0
+    rule = (fmpq(1), fmpq(0), fmpq(1), fmpq(0), fmpq(0))  # one agent: f = g, and F = -B for kappa = 0
     witness = {"below": {"logits": [-1.0, 0.0], "kappas": [0.0, 0.0]}}
     referee.slopes(rule, 1, fmpq(1, 3), fmpq(1, 2), arb("0.001"), witness)
     with pytest.raises(SystemExit, match=NOT_SHOWN):
@@ -721,7 +722,7 @@ def test_where_the_inequality_fails(inequality: tuple[Any, ...], monkeypatch: py
 
     monkeypatch.setattr(referee, "BOXES", 6000)
     ctx.prec = 80
-    rule = (referee.number(alpha), fmpq(0), fmpq(1), fmpq(0))
+    rule = (referee.number(alpha), fmpq(0), fmpq(1), fmpq(0), fmpq(0))
     pieces = [(rule, lambda _: (arb(kappa), arb(0)), start, end, -math.inf)]
     with contextlib.nullcontext() if holds else pytest.raises(SystemExit, match=NOT_SHOWN):
         referee.prove(agents, arb(bound), pieces)
@@ -743,7 +744,7 @@ def balls(monkeypatch: pytest.MonkeyPatch) -> list[arb]:
 
 def test_tails_look_at_the_prior_with_the_forecast_farthest_from_its_limit(balls: list[arb]) -> None:
     ctx.prec = 80
-    rule = (fmpq(1), fmpq(0), fmpq(1), fmpq(0))
+    rule = (fmpq(1), fmpq(0), fmpq(1), fmpq(0), fmpq(0))
     referee.prove(3, arb(2), [(rule, lambda _: (arb(0), arb(0)), -1.0, 0.5, -math.inf)])
     edges = {float(s) for s in balls if s.rad() == 0}
     assert edges >= {-8 + 2 * 0.5, 8 + 2 * -1.0}
@@ -753,7 +754,7 @@ def test_tails_look_at_the_prior_with_the_forecast_farthest_from_its_limit(balls
 def test_the_hessian_is_looked_at_around_the_contact_point(balls: list[arb], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(referee, "prove", lambda *_: None)
     ctx.prec = 80
-    referee.theorem((fmpq(1, 2), fmpq(1, 10), fmpq(4), fmpq(0)), 2, fmpq(1))
+    referee.theorem((fmpq(1, 2), fmpq(1, 10), fmpq(4), fmpq(0), fmpq(0)), 2, fmpq(1))
     for point in np.linspace(-0.25, 0.25, 101):
         assert any(ball.contains(arb(point)) for ball in balls)
 

@@ -32,12 +32,15 @@ CERTAIN_REPORTS_DECIDE = [
     "robust",
     "minimax",
     "minimax:unanimous=0",
+    "minimax-log",
+    "minimax-log:summed=1",
     "geometric-odds",
     "extremized-odds",
     "neyman-odds",
     "product",
     "bordley:prior=1e-9",
     "average-prior",
+    "common-source",
     "log-odds",
 ]
 LOWER_BOUND = (5 * math.sqrt(5) - 11) / 8  # [Arieli2018], two agents
@@ -65,8 +68,8 @@ close = partial(pytest.approx, rel=1e-11, abs=1e-321)
 
 def test_the_catalogue_holds_the_promised_names_in_order() -> None:
     promised = (
-        "robust minimax mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
-        "product bordley average-prior arieli-tuned log-odds"
+        "robust minimax minimax-log mean median trimmed-mean geometric-mean geometric-odds extremized-odds neyman-odds karmarkar beta-pool "
+        "product bordley average-prior arieli-tuned log-odds common-source"
     )
     assert list(RULES) == promised.split()
 
@@ -121,11 +124,11 @@ def test_every_digit_of_a_parameter_survives(d: float) -> None:
     [
         (
             "medain",
-            r"^rule must be one of robust, minimax, mean, .*, log-odds; it is 'medain', and the closest is 'median'\.$",
+            r"^rule must be one of robust, minimax, minimax-log, mean, .*, log-odds, common-source; it is 'medain', and the closest is 'median'\.$",
         ),
         ("Geometric_Odds", r"it is 'Geometric_Odds', and the closest is 'geometric-odds'\.$"),
-        ("", r"log-odds; it is ''\.$"),
-        ("nosuch", r"log-odds; it is 'nosuch'\.$"),
+        ("", r"common-source; it is ''\.$"),
+        ("nosuch", r"common-source; it is 'nosuch'\.$"),
         ("mean:d=2", r"^rule mean has no parameter 'd'; it takes none\.$"),
         ("karmarkar:d=2", r"^rule karmarkar has no parameter 'd'; it takes a\.$"),
         ("bordley", r"^rule bordley needs the parameter prior in \(0, 1\), written as bordley:prior=0\.3\.$"),
@@ -234,7 +237,7 @@ def test_one_agent_is_taken_at_her_word(name: str, x: float) -> None:
     assert forecast(name, [x]) == close(x)
 
 
-@pytest.mark.parametrize("name", ["robust", "minimax"])
+@pytest.mark.parametrize("name", ["robust", "minimax", "common-source"])
 @law
 @given(x=corner)
 def test_one_report_comes_back_to_the_last_digit(name: str, x: float) -> None:

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from .learning.records import FittedPool as FittedPool
     from .losses.convex import ConvexLoss as ConvexLoss
     from .losses.loss import Loss as Loss
+    from .minimax.prior_ranges import prior_range_curve as prior_range_curve
+    from .minimax.prior_ranges import prior_range_rule as prior_range_rule
     from .solvers.cutting_planes import CuttingPlanes as CuttingPlanes
     from .solvers.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
     from .solvers.solution import Solution as Solution
@@ -105,6 +107,7 @@ _HOMES = {
     "learning.records": ("FittedPool",),
     "losses.convex": ("ConvexLoss",),
     "losses.loss": ("Loss",),
+    "minimax.prior_ranges": ("prior_range_curve", "prior_range_rule"),
     "families.regret": ("regret", "regrets"),
     "families.worst_case": ("WorstCase", "weakness", "worst_case"),
     "solvers.cutting_planes": ("CuttingPlanes",),

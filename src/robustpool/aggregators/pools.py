@@ -140,9 +140,9 @@ def neyman_odds(rows: Rows) -> Floats:
     return sigma(neyman_factor(rows.n) * (log_odds(rows) / rows.n))
 
 
-def scaled_log_odds(rows: Rows, alpha: float) -> Floats:
-    """sigma(alpha s)."""
-    return sigma(alpha * log_odds(rows))
+def scaled_log_odds(rows: Rows, alpha: float, shift: float = 0.0) -> Floats:
+    """sigma(alpha s - shift)."""
+    return sigma(alpha * log_odds(rows) - shift)
 
 
 def robust(rows: Rows) -> Floats:
@@ -264,11 +264,24 @@ def stretched_log_odds(rows: Rows, n: int) -> Floats:
     say p > 1/2, then f >= p (docs/derivations/many-agents). The worst cases that a search *found* are 0.045122, 0.061032, 0.072533 and
     0.081200 for n = 3, 4, 5, 6, which is the least that such a rule can have, and 0.1063, 0.1816 and 0.2062 for n = 10, 50 and 100.
     """
-    a, threshold, c = stretch(n)
+    return _never_certain(_mean_stretched(rows, *stretch(n)))
+
+
+def _mean_stretched(rows: Rows, a: float, threshold: float, c: float) -> Floats:
+    """(1/n) sum_i h(l_i) with h(l) = a l + c sgn(l) (|l| - threshold)_+^2."""
     logits = logit(rows.reports)
     beyond = np.maximum(np.abs(logits) - threshold, 0)
-    z = rows.mean(a * logits + c * np.sign(logits) * beyond**2)
-    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))  # only a certain report gives 0 or 1
+    return rows.mean(a * logits + c * np.sign(logits) * beyond**2)
+
+
+def _never_certain(z: Floats) -> Floats:
+    """sigma(z), which is 0 or 1 only if z is infinite, as it is if a report is certain."""
+    return np.where(np.isinf(z), sigma(z), np.clip(sigma(z), LEAST, MOST))
+
+
+def _bend(s: Floats, b: float, k: float) -> Floats | float:
+    """b s tanh(s/k)^2, and 0 for b = 0 even where s is infinite."""
+    return b * s * np.tanh(s / k) ** 2 if b else 0.0
 
 
 def not_unanimous(rows: Rows, n: int) -> Floats:
@@ -286,3 +299,132 @@ def not_unanimous(rows: Rows, n: int) -> Floats:
         e = np.maximum(np.abs(logits) - threshold, 0)
         z += beta * rows.total(np.sign(logits) * (e / (1 + d / e)))  # e^2 / (e + d), at 0 and at infinity as well
     return sigma(z)
+
+
+# --------------------------------------------------------------------------------------------------- minimax, log loss
+
+SATURATING = {
+    2: (1.5, 3.5055679254),
+    3: (3.33569, 5.56159),
+    4: (7.77978, 11.79588),
+    5: (12.2806, 17.26194),
+    6: (16.75269, 22.3327),
+}
+"""(c, k) of `saturating`: for n = 2 proved to attain the lower bound, for more agents found by search."""
+
+LOG_STRETCH = {
+    3: (1.1041263738, 1.17367, 0.09909, 0.12442, 3.45626),
+    4: (1.09549, 1.32446, 0.42063, 0.03843, 2.21072),
+    5: (1.21623, 1.28631, 0.42145, 0.04381, 7.72656),
+    6: (1.30259, 1.21211, 0.46005, 0.0, 1.0),
+}
+"""(a, threshold, c, b, k) of `minimax_log`, found by search, for each number of answers that has them."""
+
+
+def minimax_log(rows: Rows, summed: float) -> Floats:
+    """The rule of small worst-case regret under the log loss for each n: conditionally independent agents, unknown prior.
+
+    n = 1      f = x_1
+    n = 2      logit f = s - c tanh(s/k): `saturating`
+    n >= 3     logit f = (1/n) sum_i h(l_i) + b s tanh(s/k)^2 with h(l) = a l + c sgn(l) (|l| - threshold)_+^2;
+               `saturating` as well for summed = 1
+
+    For n = 2 the worst case is *proved* to lie within 1e-9 of 0.04867974, the least that any rule can have (docs/derivations/log-loss).
+    For n >= 3 a search found the worst cases that docs/worlds/log-loss lists; those of the functions of s are proved.
+    """
+    forecasts = np.empty(len(rows))
+    for n, these, part in rows.by_answers():
+        forecasts[these] = _minimax_log(part, n, bool(summed))
+    return forecasts
+
+
+def _minimax_log(rows: Rows, n: int, summed: bool) -> Floats:
+    if n < 2:
+        return mean(rows)
+    s = log_odds(rows)
+    if n == 2 or summed:
+        c, k = saturation(n)
+        return _never_certain(s - c * np.tanh(s / k))
+    *numbers, b, k = log_stretch(n)
+    return _never_certain(_mean_stretched(rows, *numbers) + _bend(s, b, k))
+
+
+def saturation(n: int) -> tuple[float, float]:
+    """The numbers (c, k) of logit f = s - c tanh(s/k) for n answers, n >= 2.
+
+    It is Bordley's rule s - (n-1) logit mu with an estimate of the prior's log-odds that saturates at c/(n-1).
+
+    >>> saturation(2), [round(number, 2) for number in saturation(10)]
+    ((1.5, 3.5055679254), [34.8, 40.94])
+    """
+    c = 4.5 * n - 10.2
+    return SATURATING.get(n, (c, c / (1 - 1.5 / n)))
+
+
+def log_stretch(n: int) -> tuple[float, float, float, float, float]:
+    """The numbers (a, threshold, c, b, k) of `minimax_log` for n answers, n >= 3.
+
+    n > 6:    a = 1.3 + 0.31 ln(n/6),    threshold = 1.2,    c = 0.46 + 0.25 ln(n/6),    b = 0
+
+    >>> log_stretch(3)[0], [round(number, 4) for number in log_stretch(12)]
+    (1.1041263738, [1.5149, 1.2, 0.6333, 0.0, 1.0])
+    """
+    more = log(n / 6)
+    return LOG_STRETCH.get(n, (1.3 + 0.31 * more, 1.2, 0.46 + 0.25 * more, 0.0, 1.0))
+
+
+# ------------------------------------------------------------------------------------------------------- common source
+
+SOURCE_OF_TWO = (0.3222, 0.1908, 0.1661, 1.4104)
+"""(slope, d, kappa, k) of `common_source` for two answers, found by search."""
+
+SOURCE_OF_MORE = {
+    3: (1.0447, 1.34659, 0.46949, 0.04365, 2.92563),
+    4: (0.99369, 1.19769, 0.64719, 0.07698, 7.08816),
+    5: (0.99053, 1.10078, 0.70029, 0.04201, 20.0),
+    6: (0.98473, 1.04466, 0.77292, 0.004, 20.0),
+}
+"""(a, threshold, c, kappa, k) of `common_source` for more answers, found by search."""
+
+
+def common_source(rows: Rows) -> Floats:
+    """The rule of small worst-case regret for agents who share a source that may be wrong (docs/worlds/common-source).
+
+    n = 1      f = x_1
+    n = 2      logit f = slope sum_i log((d + o_i)/(d + 1/o_i)) + kappa s tanh(s/k)^2, with the odds o_i
+    n >= 3     logit f = (1/n) sum_i h(l_i) + kappa s tanh(s/k)^2, with h as in `stretched_log_odds` and the numbers of `source_stretch`
+
+    It rises with every report and f(1 - x) = 1 - f(x).
+    """
+    forecasts = np.empty(len(rows))
+    for n, these, part in rows.by_answers():
+        forecasts[these] = _common_source(part, n)
+    return forecasts
+
+
+def _common_source(rows: Rows, n: int) -> Floats:
+    if n < 2:
+        return mean(rows)
+    if n == 2:
+        slope, d, kappa, k = SOURCE_OF_TWO
+        logits = logit(rows.reports)
+        size, e = np.abs(logits), np.exp(-np.abs(logits))
+        z = slope * rows.total(np.sign(logits) * (size + np.log1p(d * e) - np.log(d + e)))
+    else:
+        *numbers, kappa, k = source_stretch(n)
+        z = _mean_stretched(rows, *numbers)
+    return _never_certain(z + _bend(log_odds(rows), kappa, k))
+
+
+def source_stretch(n: int) -> tuple[float, float, float, float, float]:
+    """The numbers (a, threshold, c, kappa, k) of `common_source` for n answers, n >= 3.
+
+    Those in `SOURCE_OF_MORE`, with a straight line between two n that are there; beyond, those of `stretch`, without the last term.
+    """
+    last = max(SOURCE_OF_MORE)
+    if n > last:
+        return *stretch(n), 0.0, 1.0
+    table = sorted(SOURCE_OF_MORE.items())
+    columns = zip(*(numbers for _, numbers in table), strict=True)
+    a, threshold, c, kappa, k = (float(np.interp(n, [size for size, _ in table], column)) for column in columns)
+    return a, threshold, c, kappa, k

@@ -172,6 +172,13 @@ RULES: Mapping[str, Definition] = {
             "unanimous": Parameter(0, 1, "[]", default=1, whole=True),
         },
     ),
+    "minimax-log": Definition(
+        pools.minimax_log,
+        "n = 1: f = x; n = 2: logit f = s - 1.5 tanh(s/3.5056); n > 2: logit f = mean (a l + c sgn(l) e^2) + b s tanh(s/k)^2, "
+        "e = max(|l| - t, 0), five numbers for each n; for summed = 1: logit f = s - c tanh(s/k), two numbers for each n",
+        "robustpool, for the log loss: proved to attain the lower bound for n = 2, found for n = 3; under the square loss use minimax",
+        parameters={"summed": Parameter(0, 1, "[]", default=0, whole=True)},
+    ),
     "mean": Definition(
         pools.mean, "f = mean x", "[Guo2024, Table 1], simple averaging", averages=True, extremises=False
     ),
@@ -239,9 +246,15 @@ RULES: Mapping[str, Definition] = {
     ),
     "log-odds": Definition(
         pools.scaled_log_odds,
-        "f = sigma(alpha s)",
-        "[arXiv2604.24517]; default: tuned for two agents",
-        parameters={"alpha": _positive(0.5168)},
+        "f = sigma(alpha s - shift)",
+        "[arXiv2604.24517]; default: tuned for two agents; with a shift for base rates in a range, see rp.prior_range_rule",
+        parameters={"alpha": _positive(0.5168), "shift": Parameter(-np.inf, np.inf, default=0.0)},
+    ),
+    "common-source": Definition(
+        pools.common_source,
+        "n = 1: f = x; n = 2: logit f = 0.3222 sum log((d + o)/(d + 1/o)) + 0.1661 s tanh(s/1.4104)^2, o = x/(1-x), d = 0.1908; "
+        "n > 2: logit f = mean (a l + c sgn(l) max(|l| - t, 0)^2) + kappa s tanh(s/k)^2, five numbers for each n",
+        "robustpool: for agents who share a source that may be wrong, [arXiv2604.24517] with unknown state values",
     ),
 }
 """All rules in the order in which they are listed; the first is the default."""

@@ -45,18 +45,18 @@ CUSTOM = (
 )
 
 
-def can_be_certified(chosen: Any, agents: int) -> bool:
+def can_be_certified(chosen: Any, agents: int, loss: str = "square") -> bool:
     """Whether an aggregator is of a kind for which upper bounds can be proved for so many agents."""
     try:
-        return has_upper_bound(describe(chosen, agents), agents)
+        return has_upper_bound(describe(chosen, agents), agents, loss)
     except UnsupportedError:
         return False
 
 
-def has_upper_bound(aggregator: dict[str, Any], agents: int) -> bool:
+def has_upper_bound(aggregator: dict[str, Any], agents: int, loss: str = "square") -> bool:
     """Whether there is a method to prove upper bounds for an aggregator, as a certificate names it."""
     centres = aggregator["kind"] in BY_CENTRES and agents in TOLERANCES
-    return agents == 2 or aggregator["kind"] == "log-odds" or centres
+    return aggregator["kind"] == "log-odds" or (loss == "square" and (agents == 2 or centres))
 
 
 def describe(chosen: Any, agents: int) -> dict[str, Any]:

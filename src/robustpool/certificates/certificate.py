@@ -69,6 +69,8 @@ class Certificate:
     @property
     def arithmetic(self) -> str:
         """In which arithmetic the bounds were proved."""
+        if self.data["loss"] == "log":
+            return "ball arithmetic (Arb)"
         if "upper" not in self.data:
             return MIXTURES
         return ARITHMETIC.get(self.data["aggregator"]["kind"], INTERVALS)
@@ -89,7 +91,7 @@ class Certificate:
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the bounds, what they are about, and how to check them again."""
-        rows = [(NOUNS[self.data["paradigm"]], self.words)]
+        rows = [(NOUNS[self.data["paradigm"]], self.words), ("loss", self.data["loss"])]
         for kind, bound in (("aggregator", self.value), ("unanimous aggregator", self.unanimous)):
             if bound is not None:
                 rows.append((f"no {kind} below", f"{outward(bound, 'ROUND_FLOOR')}, proved"))

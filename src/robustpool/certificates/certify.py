@@ -25,6 +25,7 @@ from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
+from ..verification.divergences import DIVERGENCES
 from ..verification.mean_and_median import Mean
 from ..verification.reading import MOST_AGENTS, Refused
 from ..verification.stretched import Stretched
@@ -41,6 +42,7 @@ from .mixtures import (
     mixture_on_record,
     rational_mixture,
     structure_entry,
+    touching_pair,
     unanimity_structure,
     unanimous_claim,
     value_claim,
@@ -72,6 +74,7 @@ def certify(
     aggregator: AnyAggregator,
     family: AnyFamily | None = None,
     *,
+    loss: str = "square",
     paradigm: str | None = None,
     tolerance: float | None = None,
     rng: int = 0,
@@ -85,7 +88,8 @@ def certify(
     ``tolerance`` (5e-7; for functions of the summed log-odds 1e-9) apart, if the search finds structures that show it.
     For ``minimax`` and ``mean`` with three, four and five agents they are 5e-5, 5e-4 and 5e-3 apart, and the proof takes minutes.
     Other rules that are not functions of the summed log-odds have no upper bound for three or more agents; the lower
-    ones are proved all the same. Ctrl-C keeps the bound that was reached.
+    ones are proved all the same. With the ``loss`` "log", upper bounds are proved for functions of the summed log-odds, with any
+    number of agents, and lower ones for all rules. Ctrl-C keeps the bound that was reached.
 
     >>> certificate = certify("minimax")
     >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
@@ -93,7 +97,7 @@ def certify(
     """
     last: Progress | None = None
     try:
-        for last in certification(aggregator, family, paradigm=paradigm, tolerance=tolerance, rng=rng):
+        for last in certification(aggregator, family, loss=loss, paradigm=paradigm, tolerance=tolerance, rng=rng):
             progress(last)
     except KeyboardInterrupt:
         if last is None or last.certificate is None:
@@ -108,6 +112,7 @@ def certification(
     aggregator: AnyAggregator,
     family: AnyFamily | None = None,
     *,
+    loss: str = "square",
     paradigm: str | None = None,
     tolerance: float | None = None,
     rng: int = 0,
@@ -116,17 +121,21 @@ def certification(
     chosen = as_aggregator(aggregator)
     if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
         raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
+    if loss not in DIVERGENCES:
+        raise InputError(f"certificates are for the losses {' and '.join(DIVERGENCES)}; the loss is {loss!r}.")
     if family is None:
         family = _own_family(chosen)
     if isinstance(family, (str, os.PathLike)):
         family = read_family_file(family)
     if isinstance(family, World) and not isinstance(family, ConditionallyIndependent):
-        return _from_below(chosen, family, paradigm)
+        return _from_below(chosen, family, loss, paradigm)
     if not isinstance(family, ConditionallyIndependent):
+        if loss != "square":
+            raise UnsupportedError(f"a finite family is certified for the loss 'square' only; it is {loss!r}.")
         return _exact(chosen, family, paradigm)
-    _check_design(chosen, paradigm)
+    _check_design(chosen, paradigm, loss)
     checks.extra("a new certificate for independent agents", "solve")
-    return _independent(chosen, family, tolerance, rng)
+    return _independent(chosen, family, loss, tolerance, rng)
 
 
 def _own_family(chosen: Any) -> ConditionallyIndependent:
@@ -138,13 +147,15 @@ def _own_family(chosen: Any) -> ConditionallyIndependent:
     return replace(chosen.family, reports=None, priors=None)
 
 
-def _check_design(chosen: Any, paradigm: str | None) -> None:
+def _check_design(chosen: Any, paradigm: str | None, loss: str) -> None:
     if paradigm not in (None, "additive"):
         raise UnsupportedError(
             f"independent agents are certified for the paradigm 'additive' only; it is {paradigm!r}."
         )
     if not isinstance(chosen, Design):
         return
+    if loss != "square":
+        raise UnsupportedError(f"a design is certified for the loss 'square' only; it is {loss!r}.")
     settings = chosen.settings
     for name, value, only in (("loss", settings.loss, "square"), ("paradigm", settings.paradigm, "additive")):
         if value != only:
@@ -159,9 +170,9 @@ def _exact(chosen: Any, family: Any, paradigm: str | None) -> Steps:
     yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, label_of(chosen)))
 
 
-def _from_below(chosen: Any, family: World, paradigm: str | None) -> Steps:
+def _from_below(chosen: Any, family: World, loss: str, paradigm: str | None) -> Steps:
     """Lower bounds from some structures of a world; nothing is claimed about its other structures."""
-    _check_design(chosen, paradigm)
+    _check_design(chosen, paradigm, loss)
     structures = family.hard_structures()
     if structures is None:
         raise UnsupportedError(
@@ -172,7 +183,7 @@ def _from_below(chosen: Any, family: World, paradigm: str | None) -> Steps:
     yield Progress(math.inf, parts["lower"]["bound"], 1, 0, partial(write_certificate, parts, label_of(chosen)))
 
 
-def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float | None, rng: int) -> Steps:
+def _independent(chosen: Any, family: ConditionallyIndependent, loss: str, tolerance: float | None, rng: int) -> Steps:
     agents, prior_range = family.agents, family.prior_range
     if prior_range[0] == prior_range[1]:
         raise UnsupportedError(
@@ -184,22 +195,22 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
     aggregator = describe(chosen, agents)
     base = {
         "family": {"kind": "conditionally-independent", "agents": agents, "prior_range": list(prior_range)},
-        "loss": "square",
+        "loss": loss,
         "paradigm": "additive",
         "aggregator": aggregator,
     }
-    value = _value(chosen, family)
+    value = _value(chosen, family, loss)
 
     def finish(bound: float | None, witness: Callable[[], dict[str, Any]], worst: WorstCase) -> Certificate:
         upper = {} if bound is None else {"upper": {"bound": bound, "witness": witness()}}
-        parts = {**base, **upper, "lower": _lower(aggregator, worst, family), **value}
+        parts = {**base, **upper, "lower": _lower(aggregator, worst, family, loss), **value}
         return write_certificate(parts, label_of(chosen))
 
     if aggregator["kind"] == "log-odds":
-        yield from _by_balls(aggregator["phi"], family, tolerance or 1e-9, finish)
+        yield from _by_balls(aggregator["phi"], family, loss, tolerance or 1e-9, finish)
         return
-    worst = worst_case(chosen, family, rng=rng)
-    if not has_upper_bound(aggregator, agents):
+    worst = worst_case(chosen, family, loss=loss, rng=rng)
+    if not has_upper_bound(aggregator, agents, loss):
         yield Progress(math.inf, worst.regret, 1, 0, partial(finish, None, dict, worst))
     elif aggregator["kind"] in BY_CENTRES:
         yield from _by_centres(aggregator, family, tolerance or TOLERANCES[agents], worst, finish)
@@ -208,9 +219,11 @@ def _independent(chosen: Any, family: ConditionallyIndependent, tolerance: float
         yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish)
 
 
-def _by_balls(phi: dict[str, Any], family: ConditionallyIndependent, tolerance: float, finish: Finish) -> Steps:
+def _by_balls(
+    phi: dict[str, Any], family: ConditionallyIndependent, loss: str, tolerance: float, finish: Finish
+) -> Steps:
     try:
-        for done, proof in enumerate(certify_phi(phi, family.agents, family.prior_range, tolerance), 1):
+        for done, proof in enumerate(certify_phi(phi, family.agents, family.prior_range, tolerance, loss), 1):
             yield Progress(proof.upper, proof.found, done, 1)
     except Refused as refused:
         raise UnsupportedError(f"no bound could be proved for this rule: {refused}") from None
@@ -269,7 +282,7 @@ def _from_contacts(
     return search.best_of(search.climb(points[np.argsort(-values)[:36]], rng))
 
 
-def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIndependent) -> dict[str, Any]:
+def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIndependent, loss: str) -> dict[str, Any]:
     """The regret on the worst structure that is known, proved and rounded down."""
     structure = worst.structure
     assert isinstance(structure, BinaryStructure)
@@ -281,20 +294,21 @@ def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIn
         prior_range=family.prior_range,
         symmetric=family.agents > 2,  # what is certified for more than two agents is symmetric
     )
-    return lower_claim([entry], rule_of(aggregator, family.agents).forecast, family.agents, family.prior_range)
+    return lower_claim([entry], rule_of(aggregator, family.agents).forecast, family.agents, family.prior_range, loss)
 
 
-def _value(chosen: Any, family: ConditionallyIndependent) -> dict[str, Any]:
+def _value(chosen: Any, family: ConditionallyIndependent, loss: str) -> dict[str, Any]:
     """The best bounds for all aggregators that are at hand, and for unanimous ones where these are larger."""
     agents, prior_range = family.agents, family.prior_range
-    mixtures = [mirrored_pair(agents, prior_range), mixture_on_record(agents, prior_range)]
+    pairs = [mirrored_pair(agents, prior_range, loss), touching_pair(agents, prior_range)]
+    mixtures = [*pairs, mixture_on_record(agents, prior_range)]
     own = chosen.mixture if isinstance(chosen, Design) and chosen.settings.nature == "grid" else None
     if isinstance(own, IndependentMixture):
         parts, resolution = (own.weight, own.prior, own.reports, own.exchanged), chosen.family.reports
         mixtures.append(rational_mixture(*parts, resolution=resolution, prior_range=prior_range))
-    found = [value_claim(mixture, agents, prior_range) for mixture in mixtures if mixture is not None]
+    found = [value_claim(mixture, agents, prior_range, loss) for mixture in mixtures if mixture is not None]
     claims = {"value": max(found, key=lambda claim: float(claim["bound"]))} if found else {}
-    alike = unanimity_structure(agents, prior_range)
+    alike = unanimity_structure(agents, prior_range) if loss == "square" else None
     if alike is not None:
         claim = unanimous_claim(alike, agents, prior_range)
         if claim["bound"] > claims.get("value", {"bound": 0.0})["bound"]:  # else that for all aggregators says more

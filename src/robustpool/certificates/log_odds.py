@@ -1,7 +1,7 @@
 """Certificates for rules that see only the sum of the log-odds: the slopes that `verification.log_odds` then checks.
 
 Everything here is found in floats. With the verifier's notation (m = logit mu, t = logit g, lambda = kappa / mu) and
-H = (f - g)^2, the least bound at one prior is the concave envelope of g -> H at g = mu,
+H = (f - g)^2, or KL(g || f) for the log loss, the least bound at one prior is the concave envelope of g -> H at g = mu,
 
     S(m) = min over kappa of max over t of H - kappa r,        r = g / mu - 1 = expm1(t - m) (1 - g),
 
@@ -20,10 +20,13 @@ from math import inf, log, log1p, nextafter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from flint import arb
 
 from ..aggregators import pools
 from ..numerics import sigma
 from ..verification import theorem
+from ..verification.balls import precision
+from ..verification.divergences import DIVERGENCES, SQUARE
 from ..verification.log_odds import Phi, check_upper, read_phi, read_witness, sides
 from ..verification.reading import Budget, Refused
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from ..aggregators.rules import Rule
     from ..typing import Floats, Integers
+    from ..verification.divergences import Divergence
 
 CONTACT_PRIOR = 0.19098300562505257  # (3 - sqrt 5)/4, the worst prior of the theorem; its mirror image is as bad
 STAGES = (1e-3, 1e-6)  # proved on the way to the tolerance, so that the bound is seen falling
@@ -67,23 +71,27 @@ def phi_of(rule: Rule, agents: int) -> dict[str, Any] | None:
     >>> phi_of(get_rule("mean"), 2)
     """
     stem, given = rule.name.partition(":")[0], rule.parameters
-    if agents == 1 and stem in ("robust", "minimax", "mean", "median", "trimmed-mean"):
+    if agents == 1 and stem in ("robust", "minimax", "minimax-log", "mean", "median", "trimmed-mean"):
         return linear(Fraction(1))  # f = x
     if stem == "minimax":
         forms = {2: (0.5, given["b"], 4.0)}
         if not given["unanimous"]:
             forms[3] = pools.NOT_UNANIMOUS[3][:3]  # what follows has the factor beta = 0
         return {"form": "tanh", **dict(zip("abk", forms[agents], strict=True))} if agents in forms else None
+    if stem == "minimax-log":
+        saturates = agents == 2 or given["summed"]
+        return {"form": "saturating", **dict(zip("ck", pools.saturation(agents), strict=True))} if saturates else None
     if stem == "robust":  # tanh(L/2) with L = s/n
         a, b = (_exact(Fraction(1, number)) for number in (agents, 5 * agents))
         return {"form": "tanh", "a": a, "b": b, "k": 2.0 * agents}
     if stem == "bordley":
         return linear(Fraction(1), (agents - 1) * (log(given["prior"]) - log1p(-given["prior"])))
+    if stem == "log-odds":
+        return linear(Fraction(given["alpha"]), given["shift"])
     factors: dict[str, Callable[[], Fraction]] = {
         "geometric-odds": lambda: Fraction(1, agents),
         "extremized-odds": lambda: Fraction(given["d"]) / agents,
         "neyman-odds": lambda: Fraction(float(pools.neyman_factor(np.array([agents]))[0])) / agents,
-        "log-odds": lambda: Fraction(given["alpha"]),
         "product": lambda: Fraction(1),
     }
     return linear(factors[stem]()) if stem in factors else None
@@ -103,16 +111,20 @@ def _exact(value: Fraction) -> float | str:
 
 
 def certify_phi(
-    written: dict[str, Any], agents: int, prior_range: tuple[float, float], tolerance: float = 1e-9
+    written: dict[str, Any],
+    agents: int,
+    prior_range: tuple[float, float],
+    tolerance: float = 1e-9,
+    loss: str = "square",
 ) -> Iterator[Proof]:
     """Prove upper bounds, the last within ``tolerance`` of the worst case that the two-dimensional search finds.
 
     The rule is ``written`` as a certificate holds it. ``found`` is the supremum of the envelopes, which is the worst case, whatever the number of agents.
     """
-    phi = read_phi(written, "aggregator.phi")
+    phi, divergence = read_phi(written, "aggregator.phi"), DIVERGENCES[loss]
     exact_range = (Fraction(prior_range[0]), Fraction(prior_range[1]))
 
-    sides = _sides(phi, agents, exact_range)
+    sides = _sides(phi, agents, exact_range, divergence)
     peaks = {name: side.supremum() for name, side in sides.items()}
     name = max(peaks, key=lambda name: peaks[name][0])
     found, worst = peaks[name][0], sides[name].structure(peaks[name][1])
@@ -120,10 +132,11 @@ def certify_phi(
         worst = Informed(1 - worst.prior, 1 - worst.high, 1 - worst.low)
 
     def proved(found: float, bound: float, witness: dict[str, Any]) -> Proof:
-        check_upper(phi, agents, exact_range, read_witness(witness, "witness"), Fraction(bound), Budget())
+        slopes = read_witness(witness, "witness")
+        check_upper(phi, agents, exact_range, slopes, Fraction(bound), Budget(), divergence)
         return Proof(found, bound, witness, worst)
 
-    if _theorem_applies(phi, agents, prior_range):
+    if divergence is SQUARE and _theorem_applies(phi, agents, prior_range):
         yield proved(smallest_bound(), smallest_bound(), {"kind": "theorem"})
         return
     proof, refusal = None, Refused("nothing could be shown.")
@@ -137,6 +150,12 @@ def certify_phi(
         yield proof
     if proof is None:
         raise refusal
+
+
+def worst_regret(written: dict[str, Any], agents: int, prior_range: tuple[Fraction, Fraction]) -> float:
+    """The worst case that the two-dimensional search finds, in floats; nothing is proved."""
+    sides = _sides(read_phi(written, "aggregator.phi"), agents, prior_range)
+    return max(side.supremum()[0] for side in sides.values())
 
 
 def _slopes(sides: dict[str, Side], found: float, slack: float) -> tuple[float, float, dict[str, Any]]:
@@ -174,16 +193,35 @@ def _theorem_applies(phi: Phi, agents: int, prior_range: tuple[float, float]) ->
 # ------------------------------------------------------------------------------------------------- one side of prior 1/2
 
 
-def _sides(phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction]) -> dict[str, Side]:
+def _sides(phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction], loss: Divergence = SQUARE) -> dict[str, Side]:
     """The priors up to 1/2, and those above it by the mirrored rule; one side does for both if the rule is its mirror."""
     parts = sides(phi, *prior_range).items()
-    return {name: Side(rule, agents, float(low), float(high)) for name, (rule, low, high) in parts}
+    return {name: Side(rule, agents, float(low), float(high), loss) for name, (rule, low, high) in parts}
 
 
 def _function(phi: Phi) -> Callable[[Floats], Floats]:
     """Phi in floats."""
-    a, b, k, shift = (float(x) for x in (phi.a, phi.b, phi.k, phi.shift))
-    return lambda s: s * (a + b * np.tanh(s / k) ** 2) - shift
+    a, b, k, shift, c = (float(x) for x in (phi.a, phi.b, phi.k, phi.shift, phi.c))
+
+    def function(s: Floats) -> Floats:
+        w = np.tanh(s / k)
+        return np.asarray(s * (a + b * w**2) - c * w - shift)
+
+    return function
+
+
+def _square(z: Floats, t: Floats) -> Floats:
+    """(f - g)^2."""
+    return np.asarray((sigma(z) - sigma(t)) ** 2)
+
+
+def _kl(z: Floats, t: Floats) -> Floats:
+    """KL(g || f) = S(z) - S(t) - g (z - t), S(x) = log(1 + exp(x)); for t > 0 of the other state, which loses no digits."""
+    z, t = np.where(t > 0, -z, z), -np.abs(t)
+    return np.asarray(np.logaddexp(0, z) - np.logaddexp(0, t) - sigma(t) * (z - t))
+
+
+GAPS = {"square": _square, "log": _kl}
 
 
 class NoSlopeError(Exception):
@@ -193,8 +231,9 @@ class NoSlopeError(Exception):
 class Side:
     """The priors in [low, high], high <= 1/2, of one rule."""
 
-    def __init__(self, phi: Phi, agents: int, low: float, high: float) -> None:
+    def __init__(self, phi: Phi, agents: int, low: float, high: float, loss: Divergence = SQUARE) -> None:
         """Lay out the grid of posteriors: dense in the middle, and as far out as the rule is flat."""
+        self.exact, self.loss, self.divergence = phi, loss, GAPS[loss.name]
         self.phi, self.n1, self.low, self.high = _function(phi), agents - 1, low, high
         far = 60.0 / min(float(phi.a or phi.b), 1.0)
         tail = np.geomspace(12.0, far, 120)[1:]
@@ -202,8 +241,8 @@ class Side:
         self.tubes: dict[float, tuple[float, float]] = {}
 
     def gap(self, m: Floats | float, t: Floats) -> Floats:
-        """H = (f - g)^2."""
-        return np.asarray((sigma(self.phi(t + self.n1 * m)) - sigma(t)) ** 2)
+        """H."""
+        return self.divergence(self.phi(t + self.n1 * m), t)
 
     @staticmethod
     def lever(m: Floats | float, t: Floats) -> Floats:
@@ -261,16 +300,21 @@ class Side:
         return -float(done.fun), float(done.x)
 
     def _envelopes(self, priors: Floats) -> tuple[Floats, Floats]:
-        """S at many priors and its kappa, roughly: bisection for kappa, which lies in [-1, 1], on the grid of posteriors."""
+        """S at many priors and its kappa, roughly: bisection for kappa on the grid of posteriors."""
         m = priors[:, None]
         gap, lever = self.gap(m, self.grid), self.lever(m, self.grid)
-        low, high = np.full(len(priors), -1.0), np.ones(len(priors))
-        rows = np.arange(len(priors))
-        for _ in range(20):
+        high = self._most(gap)
+        low, rows = -high, np.arange(len(priors))
+        for _ in range(20 + int(np.ceil(np.log2(high.max())))):
             kappa = 0.5 * (low + high)
             beyond = lever[rows, np.argmax(gap - kappa[:, None] * lever, axis=1)] > 0
             low, high = np.where(beyond, kappa, low), np.where(beyond, high, kappa)
         return np.asarray(np.max(gap - high[:, None] * lever, axis=1)), high
+
+    @staticmethod
+    def _most(gap: Floats) -> Floats:
+        """At least |kappa|, at each prior: by H <= S + kappa r at g = 0 and g = 1, |kappa| <= S, and S is at most the largest H."""
+        return np.asarray(np.maximum(1.0, gap.max(axis=1)))
 
     def envelope(self, m: float) -> float:
         """S at one prior, to nearly all digits."""
@@ -299,7 +343,8 @@ class Side:
         rough = float(self._envelopes(np.array([m]))[1][0])
         ends = rough - 1e-3, rough + 1e-3
         if not difference(ends[0]) >= 0 >= difference(ends[1]):
-            ends = -1.0, 1.0
+            most = float(self._most(self.gap(m, self.grid)[None])[0])
+            ends = -most, most
         kappa = brentq(difference, *ends, xtol=1e-14)
         return largest(kappa, left, 5), largest(kappa, right, 5)
 
@@ -361,11 +406,13 @@ class Side:
         return True
 
     def _smallest(self, bound: float, right: float) -> float:
-        """A prior that is below its kappa, so that its slope serves all smaller priors."""
+        """A prior whose slope serves all smaller priors."""
         m = min(log(bound / 4), right - 0.25)
         while m > SMALLEST_LOGIT:
-            if float(sigma(np.array(m))) < self._middle(m, bound):
-                return m
+            with precision():
+                given = (arb(m), arb(self._middle(m, bound)), arb(bound))
+                if self.loss.serves_smaller_priors(self.exact, self.n1 + 1, *given):
+                    return m
             m -= 0.5
         raise Refused(f"no argument was found for priors below {sigma(np.array(m)):.3g}.")
 

@@ -13,12 +13,13 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .. import checks
 from ..errors import InputError
+from ..numerics import sigma
 from ..verification.mixtures import MIXTURE, Structure, expected_regret, read_mixture
 from ..verification.mixtures import unanimous_bound as exact_unanimous
 from ..verification.mixtures import value_bound as exact_value
@@ -120,7 +121,7 @@ def structure_entry(
     return {**entry, "reports": [list(pair) for pair in counts], "agents": list(counts.values())}
 
 
-def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
+def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0), loss: str = "square") -> Mixture | None:
     """All agents report 0 or 1/2 with the prior mu, or 1/2 or 1 with the prior 1 - mu (docs/derivations/lower-bound).
 
     Of the mu for which both priors are in the range it takes that with the largest bound; None if there is none below 1/2,
@@ -136,7 +137,7 @@ def mirrored_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mix
     least = max(low, 1 - high)
     if agents < 2 or not least < Fraction(1, 2):
         return None
-    mu = max(least, _best_prior(agents))
+    mu = max(least, _best_prior(agents, loss))
     half = Fraction(1, 2)
     structures = ((mu, (Fraction(0), half)), (1 - mu, (half, Fraction(1))))
     return [_alike(half, prior, reports, agents) for prior, reports in structures]
@@ -172,6 +173,77 @@ def unanimity_structure(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) 
     return [_alike(Fraction(1), 1 - prior, (1 - said, Fraction(1)), agents)]
 
 
+def touching_pair(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
+    """Two structures with the priors a < b in which all agents may report x, and which no aggregator can tell apart then.
+
+    With prior a an agent reports 0 or x, with prior b x or 1 (0 or x, if b < x). Let p_a and p_b be the chances that all
+    report x, and g_a, g_b the posteriors then. With weights that are proportional to 1/sqrt p the mixture shows
+
+        value >= (g_a - g_b)^2 / (1/sqrt p_a + 1/sqrt p_b)^2.                   (docs/worlds/prior-ranges.md)
+
+    Of the priors in the range and of all x it takes those with the largest bound; None for a single agent or prior.
+
+    >>> pair = touching_pair(2, (0.1, 0.3))
+    >>> outward(value_bound(pair, 2, (0.1, 0.3)), "down")
+    0.0085447...
+    """
+    low, high = (Fraction(float(end)) for end in prior_range)
+    if agents < 2 or not low < high:
+        return None
+    touch = best_touch(agents, (float(low), float(high)))
+    a, b = (min(max(Fraction(prior).limit_denominator(10**5), low), high) for prior in touch.priors)
+    said = Fraction(touch.report).limit_denominator(10**5)
+    sides = [(prior, (Fraction(0), said) if prior < said else (said, Fraction(1))) for prior in (a, b)]
+    weight = min(max(Fraction(touch.weight).limit_denominator(10**5), Fraction(0)), Fraction(1))
+    if not 0 < a < b < 1:
+        return None
+    return [_alike(share, *side, agents) for share, side in zip((weight, 1 - weight), sides, strict=True)]
+
+
+class Touch(NamedTuple):
+    """The pair of `touching_pair` in floats: what it shows, the best forecast where all report x, and the weight of the first."""
+
+    bound: float
+    priors: tuple[float, float]
+    report: float
+    weight: float
+    forecast: float
+    posteriors: tuple[float, float]
+
+
+def best_touch(agents: int, prior_range: tuple[float, float]) -> Touch:
+    """The best pair of structures that touch, on ever finer grids of log-odds."""
+
+    def chance(m: Any, t: Any, s: Any) -> Any:
+        """That all report x: mu/g if their other report is 0, (1 - mu)/(1 - g) if it is 1; x is sigma(s)."""
+        return np.where(m < s, sigma(m) / sigma(t), sigma(-m) / sigma(-t))
+
+    def pair(a: Any, b: Any, s: Any) -> tuple[Any, ...]:
+        posts = [agents * s - (agents - 1) * m for m in (a, b)]
+        roots = [np.sqrt(chance(m, t, s)) for m, t in zip((a, b), posts, strict=True)]
+        g = [sigma(t) for t in posts]
+        return ((g[0] - g[1]) * roots[0] * roots[1] / (roots[0] + roots[1])) ** 2, roots, g
+
+    first, last = (_logit(min(max(end, 1e-6), 1 - 1e-6)) for end in prior_range)
+    place, width = np.array([first, last, (first + last) / 2]), max(last - first, 4.0)
+    while width > 1e-9:
+        near = np.linspace(-width, width, 25)
+        axes = [np.clip(place[0] + near, first, last), np.clip(place[1] + near, first, last), place[2] + near]
+        a, b, s = np.meshgrid(*axes, indexing="ij")
+        values = np.where(a < b, pair(a, b, s)[0], 0.0)
+        i, j, k = np.unravel_index(int(values.argmax()), values.shape)
+        place, width = np.array([axes[0][i], axes[1][j], axes[2][k]]), 0.5 * width
+    bound, roots, g = pair(*place)
+    weight = roots[1] / (roots[0] + roots[1])
+    forecast = (g[0] * roots[0] + g[1] * roots[1]) / (roots[0] + roots[1])
+    a, b, x = (float(sigma(z)) for z in place)
+    return Touch(float(bound), (a, b), x, float(weight), float(forecast), (float(g[0]), float(g[1])))
+
+
+def _logit(p: float) -> float:
+    return math.log(p) - math.log1p(-p)
+
+
 def mixture_on_record(agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> Mixture | None:
     """The mixture of tools/lower_bounds.py for so many agents, if there is one and its priors lie in the range."""
     mixture = _record(LOWER_BOUNDS).get(str(agents))
@@ -184,9 +256,11 @@ def _record(file: Path) -> dict[str, Mixture]:
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def value_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
-    """What no aggregator can be better than against a mixture, exactly."""
-    return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED)
+def value_bound(
+    mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0), loss: str = "square"
+) -> Fraction:
+    """What no aggregator can be better than against a mixture: exactly, or, under the log loss, its lower end in balls."""
+    return exact_value(structures_of(mixture, agents, prior_range), UNLIMITED, loss)
 
 
 def unanimous_bound(mixture: Mixture, agents: int, prior_range: Sequence[float | Fraction] = (0.0, 1.0)) -> Fraction:
@@ -199,16 +273,22 @@ def unanimous_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] 
     return {"bound": outward(unanimous_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
 
 
-def value_claim(mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0)) -> dict[str, Any]:
+def value_claim(
+    mixture: Mixture, agents: int, prior_range: Sequence[float] = (0.0, 1.0), loss: str = "square"
+) -> dict[str, Any]:
     """The ``value`` of a certificate: what no aggregator can be better than, rounded down."""
-    return {"bound": outward(value_bound(mixture, agents, prior_range), "down"), "mixture": mixture}
+    return {"bound": outward(value_bound(mixture, agents, prior_range, loss), "down"), "mixture": mixture}
 
 
 def lower_claim(
-    mixture: Mixture, forecast: Callable[[Profile], Any], agents: int, prior_range: Sequence[float] = (0.0, 1.0)
+    mixture: Mixture,
+    forecast: Callable[[Profile], Any],
+    agents: int,
+    prior_range: Sequence[float] = (0.0, 1.0),
+    loss: str = "square",
 ) -> dict[str, Any]:
     """The ``lower`` of a certificate: an aggregator's expected regret under a mixture, rounded down."""
-    exact = expected_regret(structures_of(mixture, agents, prior_range), forecast, UNLIMITED)
+    exact = expected_regret(structures_of(mixture, agents, prior_range), forecast, UNLIMITED, loss)
     return {"bound": outward(exact, "down"), "mixture": mixture}
 
 
@@ -247,11 +327,17 @@ def outward(x: Fraction, direction: Literal["down", "up"]) -> float:
     return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
 
 
-def _best_prior(agents: int) -> Fraction:
-    """The maximiser on (0, 1/2) of (mu/g)(g - 1/2)^2, odds(g) = odds(1 - mu)^(n-1), by golden sections."""
+def _best_prior(agents: int, loss: str = "square") -> Fraction:
+    """The maximiser on (0, 1/2) of (mu/g) D(1/2, g), odds(g) = odds(1 - mu)^(n-1), by golden sections.
+
+    D(1/2, g) is (g - 1/2)^2 or, under the log loss, KL(g || 1/2) = log 2 + g log g + (1-g) log(1-g).
+    """
 
     def bound(mu: float) -> float:
-        g = 1 / (1 + (mu / (1 - mu)) ** (agents - 1))
+        odds = (mu / (1 - mu)) ** (agents - 1)  # of 1 - g
+        g = 1 / (1 + odds)
+        if loss == "log":
+            return mu / g * (math.log(2 * g) + (1 - g) * math.log(odds)) if odds else mu * math.log(2)
         return mu / g * (g - 0.5) ** 2
 
     left, right, ratio = 0.0, 0.5, (math.sqrt(5) - 1) / 2

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, bounds, compare, design, fit, theory
+from . import aggregate, bounds, compare, design, fit, minimax, theory
 
 app = typer.Typer(
     name="robustpool",
@@ -44,6 +44,7 @@ _LINES: dict[Callable[..., None], str] = {
     bounds.worst_case: "Search for the worst case of a rule or design.",
     bounds.certify: "Prove bounds on the worst case of a rule or design.",
     bounds.verify: "Check the proofs in a certificate.",
+    minimax.table: "Show the best possible worst cases, with proofs.",
     theory.plan: "Show which grid, rounds and work the theorems require.",
     theory.lipschitz_curve: "Show what smoothness costs.",
     theory.random_family: "Draw a finite family of structures.",

@@ -67,6 +67,7 @@ def certify(
     ] = None,
     world: WorldOptions,
     family: Annotated[str | None, Option(help="A family file; certify over its structures.")] = None,
+    loss: Annotated[str, Option(help="square, or log for rules.")] = "square",
     paradigm: Annotated[
         str | None,
         Option(
@@ -95,6 +96,7 @@ def certify(
       robustpool certify design.json --out certificate.json
       robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
       robustpool certify minimax --agents 3
+      robustpool certify minimax-log --loss log
     """
     from ..certificates.certify import certify as prove
     from ..errors import InputError
@@ -102,7 +104,8 @@ def certify(
     from ..verification.verify import CERTIFICATE_FORMAT
     from ..views import results
 
-    target = f"CERT-{_stem(rule, world)}.json" if out is None else out
+    by_loss = "" if loss == "square" else f"-{loss}-loss"
+    target = f"CERT-{_stem(rule, world)}{by_loss}.json" if out is None else out
     refuse_foreign("--out", target, CERTIFICATE_FORMAT, "a certificate")
     about: Any = family
     if world.world is not None or world.given:
@@ -129,7 +132,7 @@ def certify(
             line = f"{bound}, {state.done:,} of {every:,} intervals of priors"
             tell(line, completed=state.done, total=every, bound=bound)
 
-        certificate = prove(rule, about, paradigm=paradigm, tolerance=tolerance, progress=progress)
+        certificate = prove(rule, about, loss=loss, paradigm=paradigm, tolerance=tolerance, progress=progress)
     certificate.save(target)
     finished, seconds = last.left == 0, time.perf_counter() - began
     about = {"finished": finished, "seconds": seconds, "obstacle": last.obstacle}

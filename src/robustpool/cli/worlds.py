@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from ..families.worlds import INDEPENDENT, WORLDS, make_world
+
 if TYPE_CHECKING:
     from ..families.world import World
 
@@ -17,22 +19,57 @@ class WorldOptions:
 
     world: Annotated[
         str | None,
-        Option(
-            help="independent, several-states or second-question. See `robustpool table` for the worlds.",
-            show_default="independent",
-        ),
+        Option(help=f"{', '.join(WORLDS)}. `robustpool table` has their values.", show_default=INDEPENDENT),
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
     prior_range: Annotated[
         tuple[float, float] | None,
         Option(metavar="LO HI", help="Only priors between LO and HI.", show_default="all, or the design's"),
     ] = None
-
-    states: Annotated[int | None, Option(help="How many outcomes a question has.", show_default="3")] = None
-
+    neglect: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="World neglect: the power of the base rate in what they say, 1 for all of it.",
+            show_default="0.5 1",
+        ),
+    ] = None
+    signals: Annotated[
+        int | None, Option(help="World identical: search experiments with up to so many signals.", show_default="3")
+    ] = None
+    fraction: Annotated[
+        float | None,
+        Option(help="World contaminated: the fraction of questions with any correlation.", show_default="0.05"),
+    ] = None
+    states: Annotated[
+        int | None, Option(help="World several-states: how many outcomes a question has.", show_default="3")
+    ] = None
+    overlap: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="World partial-information: the share of what one forecaster knows that each other one knows too.",
+            show_default="0.2 1",
+        ),
+    ] = None
+    information: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="LO HI",
+            help="World partial-information: the share of what can be known that one forecaster knows.",
+            show_default="0 1",
+        ),
+    ] = None
+    knowable: Annotated[
+        float | None,
+        Option(
+            help="World partial-information: the most that all forecasters know together of what can be known.",
+            show_default="0.9",
+        ),
+    ] = None
     second_answers: Annotated[
         int | None,
-        Option(help="R: answers to a second question are rounded to multiples of 1/R.", show_default="4"),
+        Option(help="World second-question: second answers are rounded to multiples of 1/R.", show_default="4"),
     ] = None
 
     @property
@@ -42,8 +79,6 @@ class WorldOptions:
 
     def make(self, **others: Any) -> World:
         """The world of these options."""
-        from ..families.worlds import INDEPENDENT, make_world
-
         return make_world(self.world or INDEPENDENT, self.given | others)
 
     def of(self, rule: str) -> World:
@@ -62,6 +97,6 @@ class WorldOptions:
             raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
         if self.world is not None and not isinstance(own, world_class(self.world)):
             own = self.make()
-        grids = {field.name: None for field in fields(own) if field.name in ("reports", "priors")}
+        grids = {field.name: None for field in fields(own) if field.name in own.open_fields}
         self.make()  # says which options do not belong to the world
         return replace(own, **self.given | grids)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import html
-from ..aggregators.grid import GridAggregator  # noqa: TC001  # the reader of files looks at the types
+from ..aggregators.curve import CurveAggregator  # noqa: TC001  # the reader of files looks at the types
+from ..aggregators.grid import GridAggregator  # noqa: TC001
 from ..aggregators.table import TableAggregator  # noqa: TC001
 from ..errors import InputError
 from ..families.world import World  # noqa: TC001
@@ -30,7 +31,7 @@ class Design:
     rounds: int
     seconds: float
     stopped: records.Ending
-    aggregator: TableAggregator | GridAggregator
+    aggregator: TableAggregator | GridAggregator | CurveAggregator
     mixture: records.ListedMixture | records.IndependentMixture  # nature's, which gives the lower bound
     trace: tuple[records.TracePoint, ...]
     versions: records.Versions

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_origin, 
 import numpy as np
 
 from .. import checks
+from ..aggregators.curve import CurveAggregator
 from ..aggregators.grid import GridAggregator
 from ..aggregators.table import TableAggregator
 from ..errors import InputError
@@ -43,7 +44,7 @@ OLDER: dict[str, Any] = {
 }
 """What the first files of the format do not have, and what it was then."""
 
-AGGREGATORS: dict[str, Any] = {"table": TableAggregator, "grid": GridAggregator}
+AGGREGATORS: dict[str, Any] = {"table": TableAggregator, "grid": GridAggregator, "curve": CurveAggregator}
 NOUNS = {str: "a text", bool: "true or false", list: "a list", dict: "an object"}
 
 
@@ -156,7 +157,7 @@ def read_family(value: Any) -> FiniteRecord | World | OtherRecord:
     return OtherRecord(value) if known is None else read_value(known, value, "family")
 
 
-def _aggregator(value: Any) -> TableAggregator | GridAggregator:
+def _aggregator(value: Any) -> TableAggregator | GridAggregator | CurveAggregator:
     kind = checks.choice("aggregator.kind", _typed(dict, value, "aggregator").get("kind"), AGGREGATORS)
     return read_value(AGGREGATORS[kind], value, "aggregator")
 

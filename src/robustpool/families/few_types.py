@@ -9,12 +9,15 @@ A structure is a point as in `worst_case`: logit mu, then u = low / mu and v = (
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
 from ..numerics import safe_divide
+from ..structures.common_source_structure import event_masses, event_reports
+from .compass import climbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,8 +64,17 @@ def compositions(agents: int) -> Iterator[tuple[int, ...]]:
             yield 1, m, agents - m - 1
 
 
-def regrets_of_types(rule: Callable[[Floats], Floats], types: Types, points: Floats, divergence: Divergence) -> Floats:
-    """The regret of a symmetric rule on structures with agents of these types: (points, 1 + 2 types) -> (points,)."""
+def regrets_of_types(
+    rule: Callable[[Floats], Floats],
+    types: Types,
+    points: Floats,
+    divergence: Divergence,
+    chances: Floats | None = None,
+) -> Floats:
+    """The regret of a symmetric rule on structures with agents of these types: (points, 1 + 2 types) -> (points,).
+
+    If ``chances`` (points, 2) are given, the points are about a hidden state y, and the event has the chance p_y.
+    """
     mu = 1.0 / (1.0 + np.exp(-points[:, 0]))
     u, v = points[:, 1::2], points[:, 2::2]
     low = np.minimum(mu[:, None] * u, mu[:, None])
@@ -71,11 +83,13 @@ def regrets_of_types(rule: Callable[[Floats], Floats], types: Types, points: Flo
     k, rest = types.high[None], (types.counts - types.high)[None]
     masses = []
     for own, prior, x, y in ((1 - mu, 1 - mu, 1 - low, 1 - high), (mu, mu, low, high)):
-        chances = xlogy(rest, ((1 - share) * x / prior[:, None])[:, None]) + xlogy(
+        given = xlogy(rest, ((1 - share) * x / prior[:, None])[:, None]) + xlogy(
             k, (share * y / prior[:, None])[:, None]
         )
-        masses.append(own[:, None] * np.exp(chances.sum(axis=2) + types.ways))
+        masses.append(own[:, None] * np.exp(given.sum(axis=2) + types.ways))
     mass = np.stack(masses, axis=2)
+    if chances is not None:
+        mass, low, high = event_masses(mass, chances), event_reports(low, chances), event_reports(high, chances)
     chance = mass.sum(axis=2)
     comes = chance > 0
     # the reports of a multiset: those of each type, the low ones first
@@ -91,64 +105,39 @@ def regrets_of_types(rule: Callable[[Floats], Floats], types: Types, points: Flo
 
 
 def worst_of_few_types(
-    rule: Callable[[Floats], Floats],
+    regrets: Callable[[Types, Floats], Floats],
     agents: int,
-    divergence: Divergence,
-    logits: tuple[float, float],
+    clipped: Callable[[Floats], Floats],
     rng: np.random.Generator,
+    leading: int = 1,
 ) -> tuple[float, Floats]:
-    """The largest regret found and its point, with the coordinates of all agents: a short search for each composition, then long ones."""
+    """The largest regret found and its point, with the coordinates of all agents: a short search for each composition, then long ones.
+
+    A point begins with ``leading`` coordinates that are not those of an agent: logit mu, and what else a world has.
+    """
     found, few = [], agents >= CROWD
     for counts in compositions(agents):
         types = Types.of(counts)
-        points = _starts(types, logits, rng)[:: 3 if few else 1]
-        values, points = _climb(rule, types, points, divergence, logits, rng, FIRST)
+        points = clipped(_starts(types, leading, rng))[:: 3 if few else 1]
+        values, points = climbed(partial(regrets, types), clipped, points, rng, FIRST)
         best = np.argsort(-values, kind="stable")[:4]
         found.append((float(values[best[0]]), types, points[best]))
     found.sort(key=lambda part: -part[0])
     results = []
     for _, types, starts in found[: 2 if few else KEPT]:
-        values, points = _climb(rule, types, starts, divergence, logits, rng, STEPS // 2 if few else STEPS)
+        values, points = climbed(partial(regrets, types), clipped, starts, rng, STEPS // 2 if few else STEPS)
         k = int(np.argmax(values))
         place = np.repeat(np.arange(len(types.counts)), types.counts)
-        own = points[k, 1:].reshape(-1, 2)[place].ravel()
-        results.append((float(values[k]), np.concatenate((points[k, :1], own))))
+        own = points[k, leading:].reshape(-1, 2)[place].ravel()
+        results.append((float(values[k]), np.concatenate((points[k, :leading], own))))
     return max(results, key=lambda result: result[0])
 
 
-def _starts(types: Types, logits: tuple[float, float], rng: np.random.Generator) -> Floats:
-    """Points drawn at random. In a third every low report is 0; in a third only the first type learns anything."""
-    points = rng.random((STARTS, 1 + 2 * len(types.counts)))
-    points[:, 0] = np.clip(rng.normal(0.0, 1.5, STARTS), *logits)
-    points[: STARTS // 3, 1::2] = 0.0
-    points[STARTS // 3 : 2 * STARTS // 3, 3:] = 1.0
+def _starts(types: Types, leading: int, rng: np.random.Generator) -> Floats:
+    """Points drawn at random. In a third every low report is the least; in a third only the first type learns anything."""
+    points = rng.random((STARTS, leading + 2 * len(types.counts)))
+    points[:, 0] = rng.normal(0.0, 1.5, STARTS)
+    points[: STARTS // 3, leading::2] = 0.0
+    points[STARTS // 3 : 2 * STARTS // 3, leading + 2 :] = 1.0
+    points[::2, 1:leading] = 0.0
     return points
-
-
-def _climb(
-    rule: Callable[[Floats], Floats],
-    types: Types,
-    points: Floats,
-    divergence: Divergence,
-    logits: tuple[float, float],
-    rng: np.random.Generator,
-    steps: int,
-) -> tuple[Floats, Floats]:
-    """Compass search from all points at once, as in `worst_case`."""
-    count, size = points.shape
-    step = np.full(count, 0.25)
-    values = regrets_of_types(rule, types, points, divergence)
-    for turn in range(steps):
-        axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
-        tries = points[:, None] + step[:, None, None] * np.concatenate((axes, -axes))[None]
-        tries[..., 0] = np.clip(tries[..., 0], *logits)
-        tries[..., 1:] = np.clip(tries[..., 1:], 0.0, 1.0)
-        regrets = regrets_of_types(rule, types, tries.reshape(-1, size), divergence).reshape(count, -1)
-        best = regrets.argmax(axis=1)
-        better = regrets[np.arange(count), best] > values
-        points = np.where(better[:, None], tries[np.arange(count), best], points)
-        values = np.where(better, regrets[np.arange(count), best], values)
-        step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
-        if (step < 1e-13).all():
-            break
-    return values, points

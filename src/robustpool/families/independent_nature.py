@@ -144,7 +144,7 @@ class IndependentNature(Nature):
         response = self.worst(table)
         corners = [corner for corner in (0, 1) if self._certain(corner)]
         losses = [self._at_corner(table, corner) for corner in corners]
-        certain = np.repeat(np.array(corners, dtype=float)[:, None], 1 + 2 * self.family.agents, axis=1)
+        certain = np.repeat(np.array(corners, dtype=float)[:, None], response.labels.shape[1], axis=1)
         value = float(np.concatenate((response.values, losses)).max())
         return Answer(value, np.concatenate((response.worst(MOST_CUTS), certain)))
 

@@ -53,6 +53,7 @@ class SecondQuestion(World):
     second_answers: int = 4
 
     kind: ClassVar[str] = "second-question"
+    open_fields: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Check the numbers."""

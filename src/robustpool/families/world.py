@@ -32,6 +32,9 @@ class World(ABC):
     kind: ClassVar[str]
     """The word for it in design files."""
 
+    open_fields: ClassVar[tuple[str, ...]] = ("reports", "priors")
+    """The grids, if it has any, that a search for the worst case leaves open."""
+
     agents: int
 
     def fingerprint(self) -> str:

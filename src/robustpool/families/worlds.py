@@ -18,6 +18,12 @@ INDEPENDENT = "independent"
 
 WORLDS = {
     INDEPENDENT: "conditionally_independent:ConditionallyIndependent",
+    "common-source": "common_source:CommonSource",
+    "partial-information": "partial_information:PartialInformation",
+    "neglect": "neglect:Neglect",
+    "identical": "identical:Identical",
+    "correlated": "correlated:Correlated",
+    "contaminated": "contaminated:Contaminated",
     "several-states": "several_states:SeveralStates",
     "second-question": "second_question:SecondQuestion",
 }
@@ -49,9 +55,9 @@ def make_world(name: str, options: Mapping[str, Any]) -> World:
     world = world_class(name)
     for option in options:
         if option not in _options(world):
-            owners = [other for other in WORLDS if option in _options(world_class(other))]
+            owners = ", ".join(other for other in WORLDS if option in _options(world_class(other)))
             raise InputError(
-                f"--{option.replace('_', '-')} is not an option of the world {name}; it belongs to {' and '.join(owners) or 'none'}."
+                f"--{option.replace('_', '-')} is not an option of the world {name}; it belongs to {owners or 'none'}."
             )
     return world(**options)
 

@@ -30,7 +30,9 @@ from ..errors import InputError, UnsupportedError
 from ..execution import mapped
 from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure, independent_masses, independent_profiles
+from ..structures.common_source_structure import event_masses, event_reports
 from ..wording import outward
+from .compass import climbed
 from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
 from .grid_oracle import PARTS, Grid, WorstStructures, joined, oracle_grid, parameters, worst_any_prior, worst_by_prior
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from ..aggregators.grid import GridAggregator
     from ..losses.loss import Loss
     from ..typing import Floats
+    from .few_types import Types
     from .world import World
 
 
@@ -278,10 +281,12 @@ class Search:
 
     def among_few_types(self, rule: Rule, agents: int, rng: np.random.Generator) -> WorstCase:
         """The worst structure of a named rule, which is symmetric, with agents of few types."""
-        from .few_types import worst_of_few_types
+        from .few_types import regrets_of_types, worst_of_few_types
 
-        low, high = map(_logit, _inside(self.prior_range))
-        regret, point = worst_of_few_types(rule, agents, self.loss.divergence, (low, high), rng)
+        def regrets_of(types: Types, points: Floats) -> Floats:
+            return regrets_of_types(rule, types, points, self.loss.divergence)
+
+        regret, point = worst_of_few_types(regrets_of, agents, self.clipped, rng)
         prior, reports = decode(point[None])
         return WorstCase(regret, BinaryStructure(float(prior[0]), reports[0]))
 
@@ -338,30 +343,16 @@ class Search:
         return starts_from(ascended(symmetric_table(x, agents, said, loss=self.loss), priors), count, every=3)
 
     def climb(self, points: Floats, rng: np.random.Generator, steps: int = STEPS) -> Floats:
-        """Compass search from all points at once: try steps along random and coordinate axes; shrink where none helps."""
-        count, size = points.shape
-        step = np.full(count, 0.25)
-        values = continuous_regrets(self.aggregator, points, self.loss)
-        for turn in range(steps):
-            axes = np.eye(size) if turn % 2 else np.linalg.qr(rng.normal(size=(size, size)))[0]
-            moves = np.concatenate((axes, -axes))
-            tries = self.clipped(points[:, None] + step[:, None, None] * moves[None])
-            regrets = continuous_regrets(self.aggregator, tries.reshape(-1, size), self.loss).reshape(count, -1)
-            best = regrets.argmax(axis=1)
-            better = regrets[np.arange(count), best] > values
-            points = np.where(better[:, None], tries[np.arange(count), best], points)
-            values = np.where(better, regrets[np.arange(count), best], values)
-            step = np.where(better, np.minimum(1.6 * step, 2.0), 0.55 * step)
-            if turn == steps // 8:  # go on from the best ones only
-                keep = np.argsort(-values, kind="stable")[:STARTS]
-                points, values, step, count = points[keep], values[keep], step[keep], len(keep)
-            if (step < 1e-13).all():
-                break
-        return points
+        """Compass search from all points at once."""
+
+        def regrets_of(points: Floats) -> Floats:
+            return continuous_regrets(self.aggregator, points, self.loss)
+
+        return climbed(regrets_of, self.clipped, points, rng, steps, keep=STARTS)[1]
 
     def clipped(self, points: Floats) -> Floats:
         """Points brought back into the box."""
-        points[..., 0] = np.clip(points[..., 0], *map(_logit, _inside(self.prior_range)))
+        points[..., 0] = np.clip(points[..., 0], *logit_range(self.prior_range))
         points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
         return points
 
@@ -407,13 +398,16 @@ def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
     return points
 
 
-def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Loss) -> Floats:
+def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Loss, chances: Floats | None = None) -> Floats:
     """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,).
 
-    It is sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits.
+    It is sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits. If ``chances``
+    (m, 2) are given, the points are about a hidden state y, and the event has the chance p_y.
     """
     prior, reports = decode(points)
     profile, mass = independent_profiles(reports), independent_masses(prior, reports)
+    if chances is not None:
+        profile, mass = event_reports(profile, chances), event_masses(mass, chances)
     chance = mass.sum(axis=2)
     comes = chance > 0
     f = np.full((*chance.shape, 2), 0.5)
@@ -454,3 +448,9 @@ def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
     low, high = prior_range
     low, high = low or min(1e-9, high / 2), high if high < 1 else max(1 - 1e-9, (1 + low) / 2)
     return low, high
+
+
+def logit_range(prior_range: tuple[float, float]) -> tuple[float, float]:
+    """The log-odds of the priors that the search takes."""
+    low, high = map(_logit, _inside(prior_range))
+    return float(low), float(high)

@@ -17,6 +17,7 @@ from .pools import draw_weights as draw_weights
 from .posterior import draw_areas as draw_areas
 from .posterior import draw_posterior_by_prior as draw_posterior_by_prior
 from .posterior import draw_posterior_by_reports as draw_posterior_by_reports
+from .prior_ranges import draw_prior_ranges as draw_prior_ranges
 from .scores import draw_differences as draw_differences
 from .scores import draw_pairs as draw_pairs
 from .scores import draw_reliability as draw_reliability

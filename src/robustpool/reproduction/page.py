@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..aggregators.worst_cases import KnownWorstCase
+from ..minimax.rows import minimax_rows
+from ..views import minimax_table
 from ..views.calculator import calculator
 from ..views.page import Page, Picture, Section, Table
 from ..wording import outward
@@ -59,7 +61,7 @@ def _sections(result: Reproduction) -> list[Section]:
     for title, (text, figures) in GROUPS.items():
         pictures = tuple(_picture(figure, result) for figure in figures if figure.name in result.pictures)
         sections += [Section(title, text, pictures)] if pictures else []
-    return sections
+    return [*sections, minimax_table.section(minimax_rows())]
 
 
 def _picture(figure: PaperFigure, result: Reproduction) -> Picture:

@@ -17,6 +17,7 @@ from ..losses import LOSSES, get_loss
 from ..wording import at_most, between_points, outward
 
 if TYPE_CHECKING:
+    from ..aggregators.curve import CurveAggregator
     from ..aggregators.grid import GridAggregator
     from ..aggregators.table import TableAggregator
     from ..designs.records import Guarantee, Settings, TracePoint
@@ -42,7 +43,7 @@ class Solution:
     """
 
     family: Family
-    aggregator: TableAggregator | GridAggregator
+    aggregator: TableAggregator | GridAggregator | CurveAggregator
     mixture: Mixture
     lower: float
     upper: float

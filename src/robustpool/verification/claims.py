@@ -45,7 +45,7 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
         allowed = "at least p where all report p > 1/2, and at most p where all report p < 1/2"
         said = f"whose forecast, or mean forecast if it is randomised, is {allowed},"
         sentences.append(f"no {anyone} {said} has a {what} below {float(data['unanimous']['bound'])!r}")
-    return [f"Square loss, {over}: {sentence}. Decimals name doubles." for sentence in sentences]
+    return [f"{data['loss'].capitalize()} loss, {over}: {sentence}. Decimals name doubles." for sentence in sentences]
 
 
 def _independent(family: Mapping[str, Any]) -> str:

@@ -5,12 +5,13 @@ to s = t + (n-1) m. The rule is f = sigma(Phi(s)), with Phi increasing from -inf
 
 In every structure with prior mu the posterior g has mean mu. If for some slope lambda
 
-    (f - g)^2 <= bound + lambda (g - mu)        for all g in [0, 1],                                             (1)
+    D <= bound + lambda (g - mu)        for all g in [0, 1],                                                     (1)
 
-the expected value of both sides says that the regret is at most ``bound``, whatever the number of signals. The witness
-is a slope for each prior. For mu <= 1/2 it is written lambda = kappa / mu, and (1) is F <= 0 with
+the expected value of both sides says that the regret is at most ``bound``, whatever the number of signals. Here D is
+(f - g)^2 for the square loss and KL(g || f) for the log loss (`divergences`). The witness is a slope for each prior. For
+mu <= 1/2 it is written lambda = kappa / mu, and (1) is F <= 0 with
 
-    F(m, t) = (f - g)^2 - bound - kappa(m) (g / mu - 1),        1 / mu = 1 + exp(-m).                            (2)
+    F(m, t) = D - bound - kappa(m) (g / mu - 1),        1 / mu = 1 + exp(-m).                                    (2)
 
 Priors above 1/2 are those below 1/2 of the mirrored rule 1 - phi(-s), whose Phi is -Phi(-s).
 """
@@ -27,6 +28,7 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from .balls import STEPS_OF_A_BOX, Number, ball, hull, logit, negative_on, precision, sigma
+from .divergences import SQUARE, Divergence
 from .reading import SHOWN, Budget, Refused, by_kind, double, rational, read, word
 
 Node: TypeAlias = tuple[float, Fraction]  # (logit of the prior, kappa)
@@ -35,6 +37,7 @@ Kappa: TypeAlias = Callable[[arb], tuple[arb, arb]]  # m -> kappa and its deriva
 FORMS = {
     "linear": {"form": word("linear"), "alpha": rational, "shift": rational},
     "tanh": {"form": word("tanh"), "a": rational, "b": rational, "k": rational},
+    "saturating": {"form": word("saturating"), "c": rational, "k": rational},
 }
 HALVINGS = 8  # of a piece between two nodes, for its tails
 FAR = tuple(2.0**i for i in range(1, 13))  # log-odds of posteriors where a tail may begin
@@ -46,21 +49,25 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Phi:
-    """Phi(s) = s (a + b tanh(s/k)^2) - shift, the logit of the forecast; b = 0 is the linear form.
+    """Phi(s) = s (a + b tanh(s/k)^2) - c tanh(s/k) - shift, the logit of the forecast; b = c = 0 is the linear form.
 
-    It increases from -inf to inf if a, b >= 0, a + b > 0 and k > 0, because s and tanh(s/k) have the same sign.
+    It increases from -inf to inf if a, b >= 0, a + b > 0, k > 0 and 0 <= c <= a k, because s and tanh(s/k) have the same sign,
+    and the derivative of c tanh(s/k) is at most c/k. So |Phi(s)| <= (a + b) |s| + |shift|.
     """
 
     a: Fraction
     b: Fraction = Fraction(0)
     k: Fraction = Fraction(1)
     shift: Fraction = Fraction(0)
+    c: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         """Check that it increases, and that a sentence can show it."""
         if not (self.a >= 0 and self.b >= 0 and self.a + self.b > 0 and self.k > 0):
             raise Refused("phi must increase without bound: alpha > 0, or a, b >= 0 with a + b > 0 and k > 0.")
-        if any(len(_text(x)) > SHOWN for x in (self.a, self.b, self.k, self.shift)):
+        if not 0 <= self.c <= self.a * self.k:
+            raise Refused("phi must increase: 0 <= c <= a k.")
+        if any(len(_text(x)) > SHOWN for x in (self.a, self.b, self.k, self.shift, self.c)):
             raise Refused(f"a parameter of phi takes more than {SHOWN} characters to write down.")
 
     @property
@@ -70,32 +77,38 @@ class Phi:
         >>> Phi(Fraction(1, 3), shift=Fraction(-0.2)).formula
         'logit f = (1/3) s + 0.2, where s is the sum of the log-odds of the reports'
         """
-        a, b, k, size = (_text(x) for x in (self.a, self.b, self.k, abs(self.shift)))
+        a, b, k, size, c = (_text(x) for x in (self.a, self.b, self.k, abs(self.shift), self.c))
         product = f"s ({a} + {b} tanh(s/{k})^2)" if self.b else f"{a} s"
+        product += f" - {c} tanh(s/{k})" if self.c else ""
         shift = f" {'-' if self.shift > 0 else '+'} {size}" if self.shift else ""
         return f"logit f = {product}{shift}, where s is the sum of the log-odds of the reports"
 
     @cached_property
-    def balls(self) -> tuple[arb, arb, arb, arb]:
+    def balls(self) -> tuple[arb, arb, arb, arb, arb]:
         """The parameters as balls."""
         with precision():
-            return ball(self.a), ball(self.b), ball(self.k), ball(self.shift)
+            return ball(self.a), ball(self.b), ball(self.k), ball(self.shift), ball(self.c)
+
+    @property
+    def growth(self) -> arb:
+        """a + b, the slope of Phi far out."""
+        return ball(self.a + self.b)
 
     def __call__(self, s: Number) -> Number:
         """Phi(s)."""
-        a, b, k, shift = self.balls
-        if not self.b:
+        a, b, k, shift, c = self.balls
+        if not (self.b or self.c):
             return a * s - shift
         w = 2 * sigma(2 * s / k) - 1  # = tanh(s/k)
-        return s * (a + b * (w * w)) - shift
+        return s * (a + b * (w * w)) - c * w - shift
 
     def slope(self, s: arb) -> arb:
-        """Phi'(s) = a + b w^2 + 2 b (s/k) w (1 - w^2) with w = tanh(s/k)."""
-        a, b, k, _ = self.balls
-        if not self.b:
+        """Phi'(s) = a + b w^2 + (2 b s w - c) (1 - w^2) / k with w = tanh(s/k)."""
+        a, b, k, _, c = self.balls
+        if not (self.b or self.c):
             return a
         w = 2 * sigma(2 * s / k) - 1
-        return a + b * w * (w + 2 * (s / k) * (1 - w * w))
+        return a + b * w * (w + 2 * (s / k) * (1 - w * w)) - c / k * (1 - w * w)
 
     def forecast(self, profile: tuple[Fraction, ...]) -> Fraction | arb:
         """The forecast for these reports: the limit 0 or 1 where one of them is certain, else a ball."""
@@ -110,10 +123,14 @@ def _text(x: Fraction) -> str:
 
 
 def read_phi(value: Any, where: str) -> Phi:
-    """Read {"form": "linear", "alpha", "shift"} or {"form": "tanh", "a", "b", "k"}; a schema for `reading.read`."""
+    """Read {"form": "linear", "alpha", "shift"}, {"form": "tanh", "a", "b", "k"} or {"form": "saturating", "c", "k"}, where a = 1."""
     form = word(*FORMS)(value.get("form") if isinstance(value, Mapping) else None, f"{where}.form")
     data = read(value, FORMS[form], where)
-    return Phi(data["alpha"], shift=data["shift"]) if form == "linear" else Phi(data["a"], data["b"], data["k"])
+    if form == "linear":
+        return Phi(data["alpha"], shift=data["shift"])
+    if form == "saturating":
+        return Phi(Fraction(1), k=data["k"], c=data["c"])
+    return Phi(data["a"], data["b"], data["k"])
 
 
 # ---------------------------------------------------------------------------------------------------------- the witness
@@ -147,13 +164,21 @@ def sides(phi: Phi, low: Fraction, high: Fraction) -> dict[str, tuple[Phi, Fract
 
 
 def check_upper(
-    phi: Phi, agents: int, prior_range: tuple[Fraction, Fraction], witness: Any, bound: Fraction, budget: Budget
+    phi: Phi,
+    agents: int,
+    prior_range: tuple[Fraction, Fraction],
+    witness: Any,
+    bound: Fraction,
+    budget: Budget,
+    loss: Divergence = SQUARE,
 ) -> None:
     """Prove that the rule's regret is at most ``bound`` on all conditionally independent structures, or raise `Refused`.
 
     The priors are those of the closed range without 0 and 1, which have no regret; the witness is what `read_witness` read.
     """
     if witness["kind"] == "theorem":
+        if loss is not SQUARE:
+            raise Refused("the theorem is about the square loss only.")
         from .theorem import check_claim  # which is proved with the tools of this file
 
         check_claim(phi, agents, bound, budget)
@@ -163,24 +188,21 @@ def check_upper(
         raise Refused(f"the witness must have slopes {' and '.join(needed)} the prior 1/2, and no others.")
     with precision():
         for name, (rule, low, high) in needed.items():
-            _check_ends(witness[name], low, high)
+            _check_cover(witness[name], low, high)
+            (first, kappa), top = witness[name][0], ball(bound)
+            if low == 0 and not loss.serves_smaller_priors(rule, agents, arb(first), ball(kappa), top):
+                start = _probability(first)
+                raise Refused(f"the slopes start at prior {start}, and kappa is too small for the priors below.")
             for left, right in pairwise(witness[name]):
-                Inequality(rule, agents, ball(bound), _chord(left, right)).check(left[0], right[0], budget)
+                Inequality(rule, agents, top, _chord(left, right), loss).check(left[0], right[0], budget)
 
 
-def _check_ends(nodes: list[Node], low: Fraction, high: Fraction) -> None:
-    """Prove that the slopes reach from low to high; if low = 0, those of the first node serve all smaller priors.
-
-    Let (1) hold at mu with kappa >= mu; at g = 0 it says kappa <= bound. At a smaller prior nu the forecast is some f' <= f.
-    Where f' >= g, (f' - g)^2 <= (f - g)^2 <= bound - kappa + kappa g / mu, and kappa g / nu is even more.
-    Where f' <= g, (f' - g)^2 <= g <= kappa g / nu, and bound - kappa >= 0.
-    """
-    (first, kappa), last = nodes[0], nodes[-1][0]
+def _check_cover(nodes: list[Node], low: Fraction, high: Fraction) -> None:
+    """Prove that the slopes reach from low to high; if low = 0, the first node has to serve all smaller priors."""
+    first, last = nodes[0][0], nodes[-1][0]
     if not ((low == 0 or arb(first) <= logit(ball(low))) and arb(last) >= logit(ball(high))):
         ends = f"from {_probability(first)} to {_probability(last)}, not from {float(low):.6g} to {float(high):.6g}"
         raise Refused(f"the slopes are for priors {ends}.")
-    if low == 0 and not ball(kappa) >= sigma(arb(first)):
-        raise Refused(f"the slopes start at prior {_probability(first)}, and kappa is too small for the priors below.")
 
 
 def _chord(left: Node, right: Node) -> Kappa:
@@ -201,6 +223,7 @@ class Inequality:
     agents: int
     bound: arb
     kappa: Kappa
+    loss: Divergence = SQUARE
 
     def check(self, low: float, high: float, budget: Budget, halvings: int = HALVINGS) -> None:
         """Prove it for all m in [low, high] and all t: the tails at once, in halves if need be, and the rest on boxes."""
@@ -220,20 +243,20 @@ class Inequality:
 
     def value(self, m: arb, t: arb) -> arb:
         """F."""
-        return self._value(m, sigma(self.phi(t + (self.agents - 1) * m)), sigma(t))
+        return self.loss.value(self.phi(t + (self.agents - 1) * m), t) + self._line(m, sigma(t))
 
-    def _value(self, m: arb, f: arb, g: arb) -> arb:
-        return (f - g) * (f - g) - self.bound - self.kappa(m)[0] * (g * (1 + (-m).exp()) - 1)
+    def _line(self, m: arb, g: arb) -> arb:
+        """-bound - kappa(m) (g / mu - 1)."""
+        return -self.bound - self.kappa(m)[0] * (g * (1 + (-m).exp()) - 1)
 
     def gradient(self, m: arb, t: arb) -> tuple[arb, arb]:
-        """The derivatives of F by m and by t, with df/ds = f (1-f) Phi'(s) and dg/dt = g (1-g)."""
+        """The derivatives of F by m and by t, with ds/dm = n - 1, ds/dt = 1 and dg/dt = g (1-g)."""
         n1, e = self.agents - 1, (-m).exp()
-        s = t + n1 * m
-        g, f = sigma(t), sigma(self.phi(s))
-        dg, df = g * (1 - g), f * (1 - f) * self.phi.slope(s)
+        s, g = t + n1 * m, sigma(t)
+        by_s, by_both = self.loss.slopes(self.phi(s), t, self.phi.slope(s))
         kappa, slope = self.kappa(m)
-        by_m = 2 * n1 * (f - g) * df - slope * (g * (1 + e) - 1) + kappa * g * e
-        by_t = 2 * (f - g) * (df - dg) - kappa * dg * (1 + e)
+        by_m = n1 * by_s - slope * (g * (1 + e) - 1) + kappa * g * e
+        by_t = by_both - kappa * (g * (1 - g)) * (1 + e)
         return by_m, by_t
 
     def tail(self, m: arb, sign: int, budget: Budget) -> float | None:
@@ -241,11 +264,10 @@ class Inequality:
         return next((sign * size for size in FAR if self.negative_beyond(m, sign * size, budget)), None)
 
     def negative_beyond(self, m: arb, t: float, budget: Budget) -> bool:
-        """Whether F < 0 for all posteriors beyond t: f and g lie between their values at t and their limit, 0 or 1."""
+        """Whether F < 0 for all posteriors beyond t: g lies between its value at t and its limit, 0 or 1."""
         budget.spend(STEPS_OF_A_BOX)
-        limit = arb(int(t > 0))
-        f, g = sigma(self.phi(t + (self.agents - 1) * m)), sigma(arb(t))
-        return bool(self._value(m, hull(f, limit), hull(g, limit)) < 0)
+        g = hull(sigma(arb(t)), arb(int(t > 0)))
+        return bool(self.loss.beyond(self.phi, t, (self.agents - 1) * m) + self._line(m, g) < 0)
 
 
 def _place(at: Sequence[float]) -> str:

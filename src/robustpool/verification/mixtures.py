@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flint import arb
 
-from .balls import ball, precision
+from .balls import STEPS_OF_A_BOX, ball, precision
 from .reading import LATER, Budget, Refused, quoted, rational, short
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def check_at_most(bound: Fraction, exact: Fraction, where: str, what: str) -> No
         raise Refused(f"{where} is {float(bound)!r}, but {what} {float(exact)!r}.")
 
 
-def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
-    """inf over all aggregators f of the expected regret under a mixture (square loss, additive).
+def value_bound(mixture: Sequence[Structure], budget: Budget, loss: str = "square") -> Fraction:
+    """inf over all aggregators f of the expected regret under a mixture (additive); under the log loss its lower end in balls.
 
     The best response is the posterior, so with M(x, omega) = sum_theta w_theta Pr_theta[x, omega] it is
 
@@ -72,7 +72,28 @@ def value_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
     >>> value_bound([first, second], Budget())   # prior 1/5: Pr[h] = 1/4, posterior 4/5; at prior 4/5 it is 1/5
     Fraction(9, 400)
     """
+    if loss == "log":
+        return _value_under_log(mixture, budget)
     return exact_sum([cost for _, parts in by_profile(mixture, budget) for cost in hidden(parts, budget)], budget)
+
+
+def _value_under_log(mixture: Sequence[Structure], budget: Budget) -> Fraction:
+    """The same with the risk p log p - sum_omega m log m of the mass m, p its sum, in balls; rounded down."""
+    with precision():
+        total = arb(0)
+        for _, parts in by_profile(mixture, budget):
+            if len(parts) > 1:
+                masses = (vector_sum(parts, budget), *parts)
+                budget.spend(STEPS_OF_A_BOX * len(masses))
+                together, *apart = (_entropy(mass, budget) for mass in masses)
+                total += together - sum(apart, arb(0))
+        return lower_end(total)
+
+
+def _entropy(mass: Vector, budget: Budget) -> arb:
+    """min over y of -sum_omega m(omega) log y(omega) = p log p - sum_omega m log m, p the sum of m; 0 log 0 = 0."""
+    p, *parts = (ball(x) for x in (chance_of(mass, budget), *mass) if x)
+    return p * p.log() - sum((m * m.log() for m in parts), arb(0))
 
 
 def hidden(parts: Sequence[Vector], budget: Budget) -> list[Fraction]:
@@ -109,11 +130,11 @@ def unanimous_bound(mixture: Sequence[Structure], budget: Budget) -> Fraction:
 
 
 def expected_regret(
-    mixture: Sequence[Structure], forecast: Callable[[Profile], Fraction | arb], budget: Budget
+    mixture: Sequence[Structure], forecast: Callable[[Profile], Fraction | arb], budget: Budget, loss: str = "square"
 ) -> Fraction:
-    """sum_theta w_theta sum_x Pr_theta[x] (f(x) - g_theta(x))^2 with g = Pr[x,1]/Pr[x] (square loss, additive).
+    """sum_theta w_theta sum_x Pr_theta[x] D(f(x), g_theta(x)) with g = Pr[x,1]/Pr[x] (additive).
 
-    Exactly, where the forecasts are fractions; where they are balls, the lower end of the ball that contains it.
+    D is (f - g)^2 under the square loss and KL(g || f) under the log loss. Exactly, where the forecasts are fractions; where they are balls, the lower end of the ball that contains it.
 
     >>> expected_regret([Structure(Fraction(1), Fraction(1, 2), ((Fraction(0), Fraction(1)),))], lambda x: 1 - x[0], Budget())
     Fraction(1, 1)
@@ -127,7 +148,10 @@ def expected_regret(
                 f = forecast(profile)
                 total = chance_of(mass, budget)
                 g, weight = mass[1] / total, structure.weight * total
-                if isinstance(f, Fraction):
+                if loss == "log":
+                    budget.spend(STEPS_OF_A_BOX)
+                    rounded += ball(weight) * _kl(g, f)
+                elif isinstance(f, Fraction):
                     spend_on(f, g, budget)
                     gap = f - g
                     spend_on(gap, gap, budget)
@@ -137,6 +161,18 @@ def expected_regret(
                     distance = f - ball(g)
                     rounded += ball(weight) * distance * distance
         return exact_sum([*exact, lower_end(rounded)], budget)
+
+
+def _kl(g: Fraction, f: Fraction | arb) -> arb:
+    """KL(g || f) of the posterior g and the forecast f."""
+    if isinstance(f, Fraction):
+        if f in (0, 1) and f != g:
+            raise Refused(
+                "under the mixture a forecast is certain where the posterior is not: the log loss is infinite."
+            )
+        f = ball(f)
+    chances = ((g, f), (1 - g, 1 - f))
+    return sum((ball(chance) * (ball(chance) / share).log() for chance, share in chances if chance), arb(0))
 
 
 # --- what is computed -------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from . import cover, log_odds, many_agents
 from .claims import claims, former
+from .divergences import DIVERGENCES
 from .finite import check_finite
 from .forecasts import read_aggregator
 from .mean_and_median import AVERAGES, Median, read_average
@@ -44,7 +45,7 @@ CERTIFICATE = {
     "claims": LATER,
     "label?": label,
     "family": LATER,
-    "loss": word("square"),
+    "loss": word(*DIVERGENCES),
     "paradigm": LATER,
     "aggregator": LATER,
     "upper?": LATER,
@@ -128,29 +129,39 @@ def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None
 
 def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None] = lambda _: None) -> list[str]:
     """The proofs, and what they prove."""
-    family, aggregator = data["family"], data["aggregator"]
+    family, aggregator, loss = data["family"], data["aggregator"], data["loss"]
     if isinstance(family, Mapping) and family.get("kind") == "finite":
+        read(loss, word("square"), "the loss of a finite family")
         check_finite(data, budget)
         return claims(data, None)
     agents, prior_range = read_family(family)
     read(data["paradigm"], word("additive"), "paradigm")
     lower = read(data.get("lower"), LOWER, "lower")
     upper = read(data["upper"], UPPER, "upper") if "upper" in data else None
+    if "unanimous" in data:
+        read(loss, word("square"), "the loss of a bound for unanimous aggregators")
     for name in ("value", "unanimous"):
         if name in data:
-            check_value(data[name], agents, prior_range, budget, name)
+            check_value(data[name], agents, prior_range, budget, name, loss)
     mixture = read_mixture(lower["mixture"], agents, prior_range, "lower.mixture", budget)
     kind = aggregator.get("kind") if isinstance(aggregator, Mapping) else None
     if kind == "log-odds":
         phi: log_odds.Phi = read(aggregator, LOG_ODDS, "aggregator")["phi"]
-        check_lower(lower, mixture, phi.forecast, budget)
+        check_lower(lower, mixture, phi.forecast, budget, loss)
         if upper is not None:
             witness = log_odds.read_witness(upper["witness"], "upper.witness")
-            log_odds.check_upper(phi, agents, prior_range, witness, Fraction(upper["bound"]), budget)
+            bound = Fraction(upper["bound"])
+            log_odds.check_upper(phi, agents, prior_range, witness, bound, budget, DIVERGENCES[loss])
         return claims(data, phi.formula)
+    if upper is not None:
+        read(
+            loss,
+            word("square"),
+            "the loss of an upper bound for an aggregator that is no function of the summed log-odds",
+        )
     if kind in ("stretched-log-odds", *AVERAGES):
         symmetric = read_average(aggregator, agents) if kind in AVERAGES else read_stretched(aggregator, agents, budget)
-        check_lower(lower, mixture, symmetric.forecast, budget)
+        check_lower(lower, mixture, symmetric.forecast, budget, loss)
         if upper is not None:
             if isinstance(symmetric, Median):
                 raise Refused("an upper bound is not checked for an aggregator of the kind 'median'.")
@@ -161,27 +172,32 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
     rule = read_aggregator(aggregator, budget=budget)
     if not rule.exchangeable and any(structure.agents for structure in mixture):
         raise Refused("lower.mixture counts its agents, but the aggregator depends on their order.")
-    check_lower(lower, mixture, rule.forecast, budget)
+    check_lower(lower, mixture, rule.forecast, budget, loss)
     if upper is not None:
         cover.check_upper(rule, prior_range, upper["witness"], upper["bound"], budget, watch)
     return claims(data, rule.formula)
 
 
 def check_lower(
-    claim: Any, mixture: list[Structure], forecast: Callable[[Profile], Fraction | arb], budget: Budget
+    claim: Any, mixture: list[Structure], forecast: Callable[[Profile], Fraction | arb], budget: Budget, loss: str
 ) -> None:
     """Prove that the aggregator's worst case is at least the bound, or refuse."""
-    exact = expected_regret(mixture, forecast, budget)
+    exact = expected_regret(mixture, forecast, budget, loss)
     check_at_most(Fraction(claim["bound"]), exact, "lower.bound", "under its mixture the aggregator has")
 
 
 def check_value(
-    claim: Any, agents: int, prior_range: tuple[Fraction, Fraction], budget: Budget, name: str = "value"
+    claim: Any,
+    agents: int,
+    prior_range: tuple[Fraction, Fraction],
+    budget: Budget,
+    name: str = "value",
+    loss: str = "square",
 ) -> None:
     """Prove that no aggregator at all, or no unanimous one, has a smaller worst case on the family than the bound."""
     value = read(claim, LOWER, name)
     mixture = read_mixture(value["mixture"], agents, prior_range, f"{name}.mixture", budget)
-    exact = (unanimous_bound if name == "unanimous" else value_bound)(mixture, budget)
+    exact = unanimous_bound(mixture, budget) if name == "unanimous" else value_bound(mixture, budget, loss)
     some = "some unanimous aggregator" if name == "unanimous" else "some aggregator"
     check_at_most(Fraction(value["bound"]), exact, f"{name}.bound", f"against its mixture {some} has")
 

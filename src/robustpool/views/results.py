@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
@@ -90,12 +91,14 @@ def certificate(
     """The proved bounds, over what, and how they are checked again."""
     data = {
         "rule": rule,
+        "loss": proof.data["loss"],
         **_fields(proof, "claim", "claims", "upper", "lower", "value", "unanimous", "arithmetic"),
         "finished": finished,
         "seconds": seconds,
         "output": file,
     }
     lines = {
+        "loss": proof.data["loss"],
         "over": _over(proof.data["family"]),
         NOUNS[proof.data["paradigm"]]: proof.words,
         **_below(proof),
@@ -153,6 +156,7 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
         **_fields(solution, *RUN, "off_grid"),
+        "family": solution.design.family.as_data(),
         "stopped": solution.stopped.value,
         "guarantee": guarantee and asdict(guarantee),
         "output": file,
@@ -178,8 +182,9 @@ def _family(solution: Solution) -> str:
     family, table = solution.family.words(solution.settings.nature), solution.aggregator
     if isinstance(table, TableAggregator):
         return f"{family}, {counted(len(table.reports), 'report profile')}"
-    knots = f", a table with knots in steps of 1/{table.resolution}"
-    return family + (knots if solution.settings.nature == "continuous" else "")
+    if isinstance(table, GridAggregator) and solution.settings.nature == "continuous":
+        return f"{family}, a table with knots in steps of 1/{table.resolution}"
+    return family
 
 
 def plan(needs: Plan) -> View:

@@ -1,0 +1,167 @@
+"""The minimax table as plain data, as lines for a terminal, as a page of the documentation and as a section of the report."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files import check_writable, write_whole
+from ..minimax.recompute import DIGITS, agrees
+from ..wording import counted
+from .page import Section, Table
+from .terminal import table, terminal_width, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..minimax.rows import Row
+    from ..typing import FilePath
+
+TITLE = "The minimax table"
+
+WHAT = (
+    "A rule's regret is its expected loss minus that of someone who knows how the forecasters came by their forecasts. Each row "
+    "bounds the smallest worst-case regret that a rule can have in a setting. No rule is below the lower bound. The rule of the "
+    "row is never above an upper bound that is proved."
+)
+KINDS = (
+    "Proved bounds come from a certificate or a theorem; proved upper bounds are rounded up. Found upper bounds are the worst "
+    "case that a search found, rounded down: the rule might have a worse one. Lower bounds are rounded down. Published is the best "
+    "published upper bound for the same setting that we know, with its source."
+)
+AGAIN = (
+    "`robustpool table --recompute` runs the commands of all rows that do not take minutes and verifies every certificate; "
+    "`--row NAME` runs one row."
+)
+
+COLUMNS = ("row", "agents", "loss", "lower", "upper", "proved", "rule", "published")
+
+
+def agree(rows: Sequence[Row], record: Sequence[Row]) -> bool:
+    """Whether all recomputed rows are as on record."""
+    known = {row.name: row for row in record}
+    return all(agrees(row, known[row.name]) for row in rows)
+
+
+def as_data(rows: Sequence[Row], record: Sequence[Row] = (), **others: object) -> dict[str, Any]:
+    """One object a row; recomputed rows say whether they agree with the record."""
+    known = {row.name: row for row in record}
+    data = []
+    for row in rows:
+        new = {} if not record else {"agrees": agrees(row, known[row.name])}
+        data.append(_fields(row) | new)
+    return {"rows": data, "proved": sum(row.proved for row in rows), **others}
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    sides = ("lower_from", "upper_from", "first")
+    return {
+        **{name: value for name, value in asdict(row).items() if name not in sides},
+        "proved": row.proved,
+        "lower_proved": row.lower_from.proved,
+        "upper_proved": row.upper_from.proved,
+        "theorem": row.upper_from.theorem or row.lower_from.theorem,
+        "command": " && ".join(f"robustpool {command}" for command in row.commands),
+    }
+
+
+def as_lines(rows: Sequence[Row], record: Sequence[Row] = (), output: str | None = None) -> list[str]:
+    """The table, what the words mean, and how it is computed again."""
+    if not rows:
+        return ["no row: all of these take minutes; --slow recomputes them too"]
+    lines = table(COLUMNS, [_cells(row) for row in rows], right=(1, 3, 4))
+    proved = sum(row.proved for row in rows)
+    notes = [f"{counted(len(rows), 'row')}, {proved} of them proved on both sides. {KINDS}", AGAIN.replace("`", "")]
+    if record:
+        known = {row.name: row for row in record}
+        differ = [row.name for row in rows if not agrees(row, known[row.name])]
+        notes = [
+            f"{counted(len(rows), 'row')} computed again; "
+            + (f"not as on record: {', '.join(differ)}" if differ else "all as on record")
+        ]
+    lines += ["", *wrapped(notes, terminal_width())]
+    return [*lines, *([] if output is None else [f"the page is {output}"])]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    """A row as text; the bounds have the digits of the record."""
+    return (
+        row.name,
+        str(row.agents),
+        row.loss + ("" if row.states == 2 else f", {row.states} states"),
+        _number(row.lower),
+        _number(row.upper),
+        _kind(row),
+        row.rule,
+        "-" if row.published is None else f"{row.published:g} [{row.source}]",
+    )
+
+
+def _number(bound: float | None) -> str:
+    """A bound on record; no digit is lost, so nothing is rounded.
+
+    >>> _number(0.022542485), _number(0.25), _number(None)
+    ('0.022542485', '0.25', '-')
+    """
+    return "-" if bound is None else f"{bound:.{DIGITS}f}".rstrip("0").rstrip(".") or "0"
+
+
+def _kind(row: Row) -> str:
+    """Which bounds are proved.
+
+    >>> from robustpool.minimax.rows import minimax_rows
+    >>> {_kind(row) for row in minimax_rows("unanimous")} == {"both", "lower"}
+    True
+    """
+    sides = [name for name, bound in (("lower", row.lower_from), ("upper", row.upper_from)) if bound.proved]
+    return "both" if len(sides) == 2 else "".join(sides) or "neither"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The page of the documentation."""
+    lines = [f"# {TITLE}", "", WHAT, "", KINDS, "", AGAIN, ""]
+    lines += [
+        f"The table has {counted(len(rows), 'row')}. In {sum(row.proved for row in rows)} of them both bounds are proved.",
+        "",
+    ]
+    for setting in dict.fromkeys(row.setting for row in rows):
+        here = [row for row in rows if row.setting == setting]
+        lines += [f"## {setting}", ""]
+        lines += _markdown_table(here)
+        lines += ["", "Computed by:", ""]
+        for row in here:
+            commands = " and ".join(f"`robustpool {each}`" for each in row.commands)
+            pages = sorted({bound.theorem for bound in (row.lower_from, row.upper_from) if bound.theorem})
+            theorem = "".join(f"; theorem on [this page]({page.removeprefix('docs/')})" for page in pages)
+            slow = "" if row.minutes is None else f" (about {counted(round(row.minutes), 'minute')})"
+            lines.append(f"- {row.name}: {row.family}; {commands}{slow}{theorem}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _markdown_table(rows: Sequence[Row]) -> list[str]:
+    body = []
+    for row in rows:
+        *cells, rule, published = _cells(row)
+        body.append([*cells, f"`{rule}`", published.replace("-", "")])
+    return [_line(COLUMNS), _line(["---"] * len(COLUMNS)), *map(_line, body)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def write_page(rows: Sequence[Row], path: FilePath) -> None:
+    """Write the page of the documentation, whole or not at all."""
+    check_writable(path)
+    text = markdown(rows)
+    write_whole(path, lambda partial: Path(partial).write_text(text, encoding="utf-8"))
+
+
+def section(rows: Sequence[Row]) -> Section:
+    """The table as a section of a report."""
+    cells = tuple(map(_cells, rows))
+    return Section(
+        TITLE, f"{WHAT}\n\n{AGAIN}", (Table("Bounds on the smallest worst-case regret", COLUMNS, cells, KINDS),)
+    )

@@ -1,0 +1,221 @@
+"""The minimax table: its bounds are what its commands say, its proofs are verified, and the page shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from programs import run_robustpool as run
+from robustpool.cli import minimax as cli
+from robustpool.errors import InputError, SolverError
+from robustpool.minimax.recompute import agrees, recompute, rounded, save_record
+from robustpool.minimax.rows import Bound, Row, minimax_rows, read_rows, verb
+from robustpool.reproduction.page import page
+from robustpool.reproduction.run import Reproduction
+from robustpool.reproduction.settings import QUICK
+from robustpool.views import minimax_table as view
+from robustpool.views.page import render
+from test_references import ENTRY, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = {row.name: row for row in minimax_rows()}
+SOON = (
+    "independent-1",
+    "independent-2",
+    "independent-10",
+    "known-base-rate-2",
+    "prior-range-0.05-0.2",
+    "prior-range-0.45-0.55",
+)
+ENTRY_OF_A_ROW: dict[str, Any] = {
+    "name": "a",
+    "setting": "s",
+    "agents": 2,
+    "family": "f",
+    "rule": "mean",
+    "command": "certify mean",
+}
+BOUNDS = {"upper": 0.12345678912, "value": 0.12345678912, "regret": 0.12345678912, "verified": True, "output": "c.json"}
+
+
+def answer(_: str) -> dict[str, Any]:
+    return dict(BOUNDS)
+
+
+def row(**changes: Any) -> Row:
+    return read_rows([ENTRY_OF_A_ROW | changes], {})[0]
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in SOON else pytest.param(name, marks=pytest.mark.slow) for name in ROWS]
+)
+def test_the_commands_give_the_bounds_on_record(name: str, tmp_path: Path) -> None:
+    (new,) = recompute([ROWS[name]], lambda command: cli.run_command(command, tmp_path))
+    assert ROWS[name].lower is not None
+    assert ROWS[name].upper is not None
+    assert agrees(new, ROWS[name])
+
+
+def test_there_are_enough_rows_and_proofs() -> None:
+    assert len(ROWS) >= 24
+    assert sum(row.proved for row in ROWS.values()) >= 14
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.name)
+def test_what_is_called_proved_has_a_certificate_or_a_page(row: Row) -> None:
+    for bound in (row.lower_from, row.upper_from):
+        assert bound.proved == (bound.theorem is not None or verb(bound.command or "") == "certify")
+        assert bound.theorem is None or (ROOT / bound.theorem).is_file()
+    assert row.lower is not None
+    assert row.upper is not None
+    assert row.lower <= row.upper + 1e-9  # a found worst case is rounded down
+    assert row.source is None or row.source in ENTRY.findall((ROOT / "references.bib").read_text())
+    assert (row.source is None) == (row.published is None)
+    assert row.commands
+
+
+def test_bounds_are_rounded_outward() -> None:
+    assert rounded(0.1234567891) == 0.123456789
+    assert rounded(0.1234567891, up=True) == 0.12345679
+    (proved,) = recompute([row()], answer)
+    assert (proved.lower, proved.upper, proved.proved) == (0.123456789, 0.12345679, True)
+    (found,) = recompute([row(upper={"command": "worst-case mean"})], answer)
+    assert (found.lower, found.upper, found.proved) == (0.123456789, 0.123456789, False)
+    (designed,) = recompute([row(command="design")], lambda _: {"lower": 0.12345678912, "upper": 0.12345678912})
+    assert (designed.lower, designed.upper, designed.proved) == (0.123456789, 0.123456789, False)
+
+
+def test_commands_run_once_and_in_order_and_certificates_are_verified() -> None:
+    ran: list[str] = []
+
+    def listening(command: str) -> dict[str, Any]:
+        ran.append(command)
+        return answer(command)
+
+    list(recompute([row(first=["design --out d.json"], upper={"command": "worst-case d.json"})], listening))
+    assert ran == ["design --out d.json", "certify mean", "worst-case d.json", "verify c.json"]
+    with pytest.raises(SolverError, match="the certificate of `robustpool certify mean` is not verified"):
+        list(recompute([row()], lambda _: {**BOUNDS, "verified": False}))
+
+
+def test_an_answer_without_the_bound_is_an_error() -> None:
+    with pytest.raises(SolverError, match="the answer to `robustpool certify mean` has no 'value'"):
+        list(recompute([row()], lambda _: {**BOUNDS, "value": None}))
+    deep = row(lower={"field": "points.1.x"})
+    (new,) = recompute([deep], lambda _: {**BOUNDS, "points": [{}, {"x": 0.1}]})
+    assert new.lower == 0.1
+
+
+def test_a_command_must_confirm_a_theorem() -> None:
+    theorem = {"theorem": "docs/x.md", "value": "1/4", "command": "worst-case mean"}
+    with pytest.raises(SolverError, match=r"`robustpool worst-case mean` finds 0.123\d+, and the theorem says 1/4"):
+        list(recompute([row(upper=theorem)], answer))
+    (new,) = recompute([row(upper=theorem)], lambda _: {**BOUNDS, "regret": 0.25 - 1e-7})
+    assert (new.upper, new.proved) == (0.25, True)
+
+
+def test_entries_that_cannot_be_computed_are_named() -> None:
+    with pytest.raises(InputError, match=r"the lower bound of a row needs .* 'a' has 'worst-case mean'"):
+        row(command="worst-case mean")
+    with pytest.raises(InputError, match="a row must have a name of its own; 'a' is the name of 2 rows"):
+        read_rows([ENTRY_OF_A_ROW, ENTRY_OF_A_ROW], {})
+
+
+def test_rows_are_saved_one_by_one(tmp_path: Path) -> None:
+    file = tmp_path / "record.json"
+    save_record([replace(row(), lower=0.1, upper=0.2)], file)
+    save_record([replace(row(name="b"), lower=0.3, upper=0.4)], file)
+    assert json.loads(file.read_text()) == {"a": {"lower": 0.1, "upper": 0.2}, "b": {"lower": 0.3, "upper": 0.4}}
+
+
+def test_a_bound_that_differs_from_the_record_is_noticed() -> None:
+    right = ROWS["independent-2"]
+    assert right.upper is not None
+    assert view.agree([right], [right])
+    wrong = replace(right, upper=right.upper + 2e-6)
+    assert not view.agree([wrong], [right])
+    assert view.as_data([wrong], [right])["rows"][0]["agrees"] is False
+    assert "not as on record: independent-2" in view.as_lines([wrong], [right])[-1]
+
+
+def test_ctrl_c_keeps_the_rows_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that catches Ctrl-C and keeps what it has, as `certify` does, gives no row."""
+    runs = 0
+
+    def interrupted(_: str, __: str) -> dict[str, Any]:
+        nonlocal runs
+        runs += 1
+        if runs == 3:
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+        return dict(BOUNDS)
+
+    monkeypatch.setattr(cli, "run_command", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    done, finished = cli._recompute([row(), row(name="b")], save=False)
+    assert [each.name for each in done] == ["a"]
+    assert not finished
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_command() -> None:
+    data = json.loads(run("table", "--setting", "independent", "--json").stdout)
+    second = data["rows"][1]
+    fields = ("setting", "agents", "loss", "lower", "upper", "proved", "rule", "published", "source", "command")
+    assert [second[name] for name in fields] == [
+        "independent",
+        2,
+        "square",
+        0.022542485,
+        0.022542486,
+        True,
+        "minimax",
+        0.0226,
+        "Guo2024",
+        "robustpool certify minimax",
+    ]
+    assert {row["setting"] for row in data["rows"]} == {"independent"}
+    lines = run("table").stdout.splitlines()
+    assert lines[0].split() == list(view.COLUMNS)
+    assert len([line for line in lines if " square " in line or " log " in line]) >= 24
+    again = run("table", "--recompute", "--row", "known-base-rate-2", "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["rows"][0]["agrees"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--setting", "none"], "--setting must be one of independent, "),
+        (["--row", "none"], "--row must be the name of a row (see `robustpool table --json`); it is 'none'."),
+        (["--save"], "--slow and --save are for --recompute, which was not given."),
+    ],
+)
+def test_wrong_options_are_named(arguments: list[str], sentence: str) -> None:
+    done = run("table", *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
+def test_the_page_is_what_the_command_writes() -> None:
+    assert (ROOT / "docs" / "minimax-table.md").read_text() == view.markdown(list(ROWS.values()))
+
+
+def test_the_report_has_the_table(tmp_path: Path) -> None:
+    text = render(page(Reproduction(QUICK, tmp_path)))
+    assert view.TITLE in text
+    assert "0.022542486" in text
+
+
+def test_a_bound_without_a_certificate_is_found() -> None:
+    assert not Bound("worst-case mean", "regret").proved
+    assert not Bound("design --agents 2", "upper").proved
+    assert Bound("certify mean", "upper").proved
