@@ -66,7 +66,7 @@ def test_exact_second_answers_leave_a_regret() -> None:
         for agent in range(2)
         for signal in range(2)
     ]
-    same = [np.allclose(*pair, atol=1e-12) for pair in shared]
+    same = [np.allclose(pair[0], pair[1], atol=1e-12) for pair in shared]
     assert sum(same) == 2  # of each agent one report, of which the structures agree
     certificate = rp.certify("minimax", world)
     assert certificate.value is not None
