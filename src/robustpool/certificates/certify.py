@@ -184,7 +184,7 @@ def _from_below(chosen: Any, family: World, loss: str, paradigm: str | None) -> 
         raise UnsupportedError(
             f"no bound can be proved for {family.words()}; worst_case searches for the worst structure."
         )
-    parts = finite_certificate(chosen, structures, np.ones(len(structures["structures"])))
+    parts = finite_certificate(family.heard(chosen), structures, np.ones(len(structures["structures"])))
     del parts["upper"]  # it would be that of these structures only
     yield Progress(math.inf, parts["lower"]["bound"], 1, 0, partial(write_certificate, parts, label_of(chosen)))
 

@@ -67,6 +67,10 @@ class WorldOptions:
             show_default="0.9",
         ),
     ] = None
+    second_answers: Annotated[
+        int | None,
+        Option(help="World second-question: second answers are rounded to multiples of 1/R.", show_default="4"),
+    ] = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -93,6 +97,6 @@ class WorldOptions:
             raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
         if self.world is not None and not isinstance(own, world_class(self.world)):
             own = self.make()
-        grids = {field.name: None for field in fields(own) if field.name in ("reports", "priors")}
+        grids = {field.name: None for field in fields(own) if field.name in own.open_fields}
         self.make()  # says which options do not belong to the world
         return replace(own, **self.given | grids)

@@ -32,6 +32,9 @@ class World(ABC):
     kind: ClassVar[str]
     """The word for it in design files."""
 
+    open_fields: ClassVar[tuple[str, ...]] = ("reports", "priors")
+    """The grids, if it has any, that a search for the worst case leaves open."""
+
     agents: int
 
     def fingerprint(self) -> str:
@@ -49,6 +52,10 @@ class World(ABC):
     def certifiable(self, settings: Settings) -> bool:  # noqa: ARG002
         """Whether `certify` has a proof for a design."""
         return False
+
+    def heard(self, aggregator: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The aggregator as a function of the reports of this family."""
+        return aggregator
 
     def hard_structures(self) -> dict[str, Any] | None:
         """Structures of the family, as a family file lists them, whose uniform mixture proves a lower bound; None if none are known."""

@@ -25,6 +25,7 @@ WORLDS = {
     "correlated": "correlated:Correlated",
     "contaminated": "contaminated:Contaminated",
     "several-states": "several_states:SeveralStates",
+    "second-question": "second_question:SecondQuestion",
 }
 """name: module:class, so that only the world that somebody asks for is imported."""
 
