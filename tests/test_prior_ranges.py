@@ -80,6 +80,16 @@ def test_wider_ranges_have_larger_values() -> None:
     assert all(row.proved for row in minimax_rows("prior-range"))
 
 
+def test_a_shift_is_subtracted() -> None:
+    """The search uses the formula, the certificate its own copy: they find the same worst case."""
+    assert rp.aggregate([0.5, 0.5], rule="log-odds:alpha=0.8,shift=1") == pytest.approx(0.26894, abs=1e-5)
+    family = rp.ConditionallyIndependent(2, None, None, (0.1, 0.3))
+    rule = "log-odds:alpha=0.8,shift=-1"
+    certificate = rp.certify(rule, family, tolerance=1e-6)
+    assert certificate.upper is not None
+    assert 0 <= certificate.upper - rp.worst_case(rule, family).regret <= 2e-6
+
+
 def test_there_is_no_pair_for_one_agent_or_one_prior() -> None:
     assert touching_pair(1) is None
     assert touching_pair(2, (0.3, 0.3)) is None
