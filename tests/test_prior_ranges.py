@@ -44,6 +44,7 @@ def test_mirrored_ranges_have_mirrored_rules() -> None:
     rule, mirrored = prior_range_rule(0.05, 0.2), prior_range_rule(0.8, 0.95)
     assert mirrored.parameters["alpha"] == pytest.approx(rule.parameters["alpha"], abs=2e-5)
     assert mirrored.parameters["shift"] == pytest.approx(-rule.parameters["shift"], abs=2e-5)
+    assert _worst(rule, 0.05, 0.2) == pytest.approx(best_touch(2, (0.05, 0.2)).bound, rel=1e-5)  # x lies at b, not at a
 
 
 def test_the_forced_slope_is_the_best() -> None:
