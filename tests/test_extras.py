@@ -34,6 +34,7 @@ CORE = [
     ["verify", "mean.json"],
     ["worst-case", "mean", "--agents", "3"],
     ["random-family", "--out", "family.json"],
+    ["table"],
 ]
 SOLVE = 'needs the packages of the extra "solve" (scipy, numba, clarabel); install robustpool[solve].'
 CVXPY = 'needs the packages of the extra "cvxpy" (scipy, numba, clarabel, cvxpy); install robustpool[cvxpy].'

@@ -125,6 +125,8 @@ def test_a_command_must_confirm_a_theorem() -> None:
 def test_entries_that_cannot_be_computed_are_named() -> None:
     with pytest.raises(InputError, match=r"the lower bound of a row needs .* 'a' has 'worst-case mean'"):
         row(command="worst-case mean")
+    with pytest.raises(InputError, match="a row has no field 'publshed'; 'a' has one"):
+        row(publshed=0.1)
     with pytest.raises(InputError, match="a row must have a name of its own; 'a' is the name of 2 rows"):
         read_rows([ENTRY_OF_A_ROW, ENTRY_OF_A_ROW], {})
 

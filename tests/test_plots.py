@@ -39,6 +39,9 @@ DRAWINGS: dict[str, Callable[[Any], Any]] = {
     "convergence": lambda ax: plots.draw_convergence({"one": TRACE}, ax),
     "two of them": lambda ax: plots.draw_convergence({"one": TRACE, "other": TRACE}, ax, against="seconds"),
     "value": lambda ax: plots.draw_value_by_lipschitz({"L": [1, 2], "lower": [0.2, 0.1], "upper": [0.3, 0.1]}, ax),
+    "ranges of base rates": lambda ax: plots.draw_prior_ranges(
+        {"range": [(0, 0.1), (0, 1)], "upper": [0.003, 0.02]}, ax
+    ),
     "losses": lambda ax: plots.draw_losses(BANDS, ax),
     "posterior by prior": lambda ax: plots.draw_posterior_by_prior(X, {"(0.2, 0.2)": 1 - X}, ax),
     "posterior by reports": lambda ax: plots.draw_posterior_by_reports(TABLE, ax, trimmed=TABLE > 0.6),

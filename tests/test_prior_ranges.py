@@ -44,6 +44,7 @@ def test_mirrored_ranges_have_mirrored_rules() -> None:
     rule, mirrored = prior_range_rule(0.05, 0.2), prior_range_rule(0.8, 0.95)
     assert mirrored.parameters["alpha"] == pytest.approx(rule.parameters["alpha"], abs=2e-5)
     assert mirrored.parameters["shift"] == pytest.approx(-rule.parameters["shift"], abs=2e-5)
+    assert _worst(rule, 0.05, 0.2) == pytest.approx(best_touch(2, (0.05, 0.2)).bound, rel=1e-5)  # x lies at b, not at a
 
 
 def test_the_forced_slope_is_the_best() -> None:
@@ -78,6 +79,16 @@ def test_wider_ranges_have_larger_values() -> None:
         assert (values[narrow][1] or 1) < (values[wide][0] or 0)
     assert len(values) >= 12
     assert all(row.proved for row in minimax_rows("prior-range"))
+
+
+def test_a_shift_is_subtracted() -> None:
+    """The search uses the formula, the certificate its own copy: they find the same worst case."""
+    assert rp.aggregate([0.5, 0.5], rule="log-odds:alpha=0.8,shift=1") == pytest.approx(0.26894, abs=1e-5)
+    family = rp.ConditionallyIndependent(2, None, None, (0.1, 0.3))
+    rule = "log-odds:alpha=0.8,shift=-1"
+    certificate = rp.certify(rule, family, tolerance=1e-6)
+    assert certificate.upper is not None
+    assert 0 <= certificate.upper - rp.worst_case(rule, family).regret <= 2e-6
 
 
 def test_there_is_no_pair_for_one_agent_or_one_prior() -> None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,9 @@ def _row(entry: dict[str, Any], bounds: dict[str, float]) -> Row:
     command = given.pop("command", None)
     sides = {side: _bound(entry["name"], side, command, given.pop(side, {})) for side in FIELDS}
     first = tuple(given.pop("first", ()))
+    unknown = set(given) - {field.name for field in fields(Row)}
+    if unknown:
+        raise InputError(f"a row has no field {min(unknown)!r}; {entry['name']!r} has one.")
     return Row(
         lower_from=sides["lower"],
         upper_from=sides["upper"],
