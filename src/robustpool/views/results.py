@@ -77,11 +77,14 @@ def worst_case(rule: str, worst: WorstCase) -> View:
     """The structure that hurts a rule most."""
     structure = worst.structure
     assert not isinstance(structure, int)
+    how = "" if worst.error is None else f"simulated, standard error {worst.error:.1g}; "
     lines = {
-        "regret": f"{outward(worst.regret, 'ROUND_FLOOR', 10)} (found by search, not proved)",
+        "regret": f"{outward(worst.regret, 'ROUND_FLOOR', 10)} ({how}found by search, not proved)",
         **structure.words(),
     }
     data = {"rule": rule, "regret": worst.regret, "proved": worst.proved, "structure": structure.as_data()}
+    if worst.error is not None:
+        data["standard_error"] = worst.error
     return data, facts(lines, max(map(len, lines)) + 2)
 
 
