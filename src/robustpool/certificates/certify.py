@@ -17,6 +17,7 @@ from ..designs.design import Design
 from ..designs.records import IndependentMixture
 from ..errors import InputError, UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.world import World
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
 from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
@@ -130,6 +131,8 @@ def _own_family(chosen: Any) -> ConditionallyIndependent:
     """What a design was made for, with any reports and any prior; two agents for a rule."""
     if not isinstance(chosen, Design):
         return ConditionallyIndependent(getattr(chosen, "agents", None) or 2, None, None)
+    if isinstance(chosen.family, World) and not isinstance(chosen.family, ConditionallyIndependent):
+        raise UnsupportedError(f"there is no proof for a design for {chosen.made_for}; `worst-case` searches.")
     if not isinstance(chosen.family, ConditionallyIndependent):
         raise InputError(f"{chosen.name} is for a finite family; give that family (certify DESIGN --family FILE.json).")
     return replace(chosen.family, reports=None, priors=None)

@@ -247,15 +247,15 @@ def regrets_at(curve: CurveAggregator, points: Points) -> Floats:
 def least_regret(labels: Floats, weights: Floats, agents: int) -> float:
     """min over f of sum_k w_k E_k[(f(mean z) - g_k)^2]: f is the mean of the g_k, by how likely mean z is in each.
 
-    All structures have the same delta and overlap. By quadrature over mean z, with panels of half its spread and, where
+    All structures have the same delta and overlap. By quadrature over mean z, with panels of a fifth of its spread and, where
     the g_k are steep, those of their steps.
     """
     rule = laws(labels, agents)
     spread = float(rule.spread[0, 0])
     if spread == 0:  # one value of mean z in each structure, from which the prior is read off
         return 0.0
-    half = spread / 2
-    regular = half * np.unique(np.rint((rule.centre + half * np.arange(-14, 15)) / half))
+    width = spread / 5
+    regular = width * np.unique(np.rint((rule.centre + width * np.arange(-35, 36)) / width))
     steep = float(rule.together[0, 0]) > STEEP
     ends = np.unique(np.append(regular, rule.centre + spread * rule.panels(np.zeros(0)))) if steep else regular
     z, step = nodes(ends)
