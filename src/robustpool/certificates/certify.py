@@ -17,9 +17,9 @@ from ..designs.design import Design
 from ..designs.records import IndependentMixture
 from ..errors import InputError, UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
-from ..families.world import World
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
+from ..families.world import World
 from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
 from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..aggregators.rules import Definition
     from ..aggregators.worst_cases import KnownWorstCase
     from ..certificates.certificate import Certificate
+    from ..families.probit_estimates import ProbitEstimates
     from ..families.worst_case import WorstCase
     from ..solvers.solution import Solution
     from ..theory.planning import Plan
@@ -152,8 +153,10 @@ def curve(reports: int, priors: int, solutions: dict[float, Solution]) -> View:
     return {"reports": reports, "priors": priors, "points": points}, table(("Lipschitz", "lower", "upper", "gap"), rows)
 
 
-def design(solution: Solution, file: str, report: str | None, checkpoint: str) -> View:
-    """The value of the game, how it was reached, and where the design is."""
+def design(
+    solution: Solution, file: str, report: str | None, checkpoint: str, estimates: ProbitEstimates | None = None
+) -> View:
+    """The value of the game, how it was reached, and where the design is; and the estimates that it was made for."""
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
         **_fields(solution, *RUN, "off_grid"),
@@ -164,6 +167,8 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
         "report": report,
         "checkpoint": left,
     }
+    if estimates is not None:
+        data["estimates"] = estimates.as_data()
     how = "the upper bound found by search" if solution.searched else "measured in floating point"
     took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
     lines = {
@@ -176,7 +181,10 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
         "to continue": left and f"the same command with --resume, from {left}",
     }
     game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
-    return data, [game, *facts(lines, 20)]
+    before = (
+        [] if estimates is None else ["estimated from the file, with 95 % intervals", *facts(estimates.words(), 20), ""]
+    )
+    return data, [*before, game, *facts(lines, 20)]
 
 
 def _family(solution: Solution) -> str:
