@@ -365,6 +365,7 @@ def test_any_rule_is_integrated_as_a_curve_is(n: int) -> None:
 
 def test_the_worst_case_of_the_mean_comes_with_its_error() -> None:
     worst = rp.worst_case("mean", PartialInformation(agents=20))
+    assert worst.error is not None
     assert worst.error == pytest.approx(6e-5, rel=0.5)
     assert worst.regret == pytest.approx(0.11717, abs=5 * worst.error)
     reports, posterior, _ = worst.structure.draw(100_000, np.random.default_rng(7))  # type: ignore[union-attr]
