@@ -6,7 +6,7 @@ The reports are pooled to x = Phi(mean of Phi^-1(x_i)), and the forecast is line
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,9 @@ class CurveAggregator:
     agents: int
     knots: Floats  # (knots,)
     forecasts: Floats  # (knots,)
+
+    fewer: ClassVar[bool] = True
+    """Whether it takes fewer answers than ``agents`` as well."""
 
     def __post_init__(self) -> None:
         """Copy and check the curve."""

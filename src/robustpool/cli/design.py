@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,9 @@ from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from ..families.partial_information import PartialInformation
+    from ..families.probit_estimates import ProbitEstimates
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ def design(
         str | None, Option(help="M: the priors are multiples of 1/M; or continuous.", show_default="400")
     ] = None,
     family: Annotated[str | None, Option(help="A JSON file with a finite family of structures, instead.")] = None,
+    like: Annotated[
+        str | None,
+        Option(metavar="FILE.csv", help="Partial information like that of these forecasters; outcomes are not needed."),
+    ] = None,
     symmetric: Annotated[bool, Option("--symmetric", help="Only aggregators that treat the agents alike.")] = False,
     monotone: Annotated[bool, Option("--monotone", help="Only aggregators that rise with each report.")] = False,
     solving: SolvingOptions,
@@ -71,6 +78,8 @@ def design(
       robustpool design --reports 20 --priors continuous --out design.json
       robustpool design --nature continuous --report design.html
       robustpool design --prior-range 0.05 0.2
+      robustpool design --world partial-information --agents 20 --overlap 0.2 0.6
+      robustpool design --world partial-information --like forecasts.csv
       robustpool design --family weather.json --out design.json
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
       robustpool aggregate 0.5 0.5 --rule design.json
@@ -82,11 +91,14 @@ def design(
     from ..solvers.solve import solve
     from ..views import results
 
-    given = vars(world) | {"reports": reports, "priors": priors}
+    given = vars(world) | {"reports": reports, "priors": priors, "like": like}
     for option, value in given.items():
         if family is not None and value is not None:
             name = option.replace("_", "-")
             raise InputError(f"--{name} is for a world with a name; --family {family!r} has its own structures.")
+    estimates = None if like is None else _estimates(like, world)
+    if estimates is not None:
+        world = replace(world, **_options(estimates.family(**world.given)))
     structures = load_family(family) if family is not None else world.make(**_grids(reports, priors, solving.nature))
     _writable(out, family, report)
     restrictions: list[Restriction] = [Symmetric()] if symmetric else []
@@ -106,7 +118,28 @@ def design(
         from ..views.design_page import write_design
 
         write_design(solution.design, out, report)
-    return Answer(*results.design(solution, out, report, str(checkpoint)), solution.converged)
+    return Answer(*results.design(solution, out, report, str(checkpoint), estimates), solution.converged)
+
+
+def _estimates(like: str, world: WorldOptions) -> ProbitEstimates:
+    """What the forecasts of a file say about the people who made them."""
+    from ..errors import InputError
+    from ..families.probit_estimates import estimate_partial_information
+    from ..tables.reading import read_forecasts
+
+    if world.world != "partial-information":
+        raise InputError(f"--like is for --world partial-information; the world is {world.world or 'independent'}.")
+    table = read_forecasts(like)
+    if table.options is not None:
+        raise InputError(f"--like needs questions with two outcomes; {like!r} has questions with options.")
+    return estimate_partial_information(table.question, table.probability)
+
+
+def _options(family: PartialInformation) -> dict[str, Any]:
+    """A world's fields as options."""
+    from dataclasses import asdict
+
+    return asdict(family)
 
 
 def _grids(reports: int | None, priors: str | None, nature: str) -> dict[str, Any]:

@@ -62,6 +62,11 @@ class Design:
         return self.aggregator.agents
 
     @property
+    def fewer(self) -> bool:
+        """Whether it takes fewer answers as well."""
+        return bool(getattr(self.aggregator, "fewer", False))
+
+    @property
     def made_for(self) -> str:
         """Its family in words."""
         return self.family.words(self.settings.nature)

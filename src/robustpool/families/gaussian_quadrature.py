@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 PANELS = np.linspace(-7.0, 7.0, 29)
-STEPS = np.array([-6.0, -3.0, -1.5, 0.0, 1.5, 3.0, 6.0])
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
+STEPS = np.array([-6.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0])
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
 class Points(NamedTuple):

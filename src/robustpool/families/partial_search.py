@@ -29,8 +29,8 @@ def spaced(family: PartialInformation, count: int, spread: float, furthest: floa
     """
     low, high = family.thresholds
     centre, scale = float(np.clip(0.0, low, high)), 2.0 * max(spread, 1e-4)
-    ends = np.arcsinh((np.array([-furthest, furthest]) - centre) / scale)
-    points = centre + scale * np.sinh(np.linspace(*ends, count))
+    first, last = np.arcsinh((np.array([-furthest, furthest]) - centre) / scale).tolist()
+    points = centre + scale * np.sinh(np.linspace(first, last, count))
     return points if centre else (points - points[::-1]) / 2
 
 

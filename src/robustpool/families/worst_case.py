@@ -88,12 +88,14 @@ class WorstCase:
     structure: Structure | int  # of a finite family: the number of the structure
     proved: bool = False
     exhaustive: bool = False
+    error: float | None = None  # the standard error of the regret, where it is the mean of random draws
 
     def _repr_html_(self) -> html.Html:
         """In a notebook: the regret, and the structure that has it."""
         searched = "found by search, not proved: another structure may be worse"
         how = "proved" if self.proved else "the largest of all, in floating point" if self.exhaustive else searched
-        said = html.line(f"regret {outward(self.regret, 'ROUND_FLOOR', 9)}, {how}")
+        simulated = "" if self.error is None else f" (simulated, standard error {self.error:.1g})"
+        said = html.line(f"regret {outward(self.regret, 'ROUND_FLOOR', 9)}{simulated}, {how}")
         if isinstance(self.structure, int):
             return html.card("Worst case", said, html.line(f"on structure {self.structure:,} of the family"))
         return html.card("Worst case", said, html.facts(list(self.structure.words().items())))

@@ -156,6 +156,7 @@ class Pool:
         self._aggregator, self._clip = aggregator, clip_for(aggregator, clip)
         self._by_default = clip is None
         self._agents = getattr(aggregator, "agents", None)  # None: any number, or nobody knows
+        self._fewer = getattr(aggregator, "fewer", False)  # whether it takes fewer answers as well
         self._takes_weights = isinstance(aggregator, LearnedRule) or (
             isinstance(aggregator, Rule) and aggregator.takes_weights
         )
@@ -217,7 +218,7 @@ class Pool:
 
     def _pool(self, group: Group, first: Integers, forecasts: Floats) -> None:
         count = group.reports.shape[1]
-        if self._agents not in (None, count):
+        if self._agents not in (None, count) and not (self._fewer and count <= self._agents):
             self._unfit += [(each, count) for each in first[group.questions].tolist()]
             return
         weights = group.weights if self._takes_weights else None
@@ -253,9 +254,10 @@ class Pool:
         if self._unfit:
             entry, count = self._unfit[0]
             (name,) = names(np.array([entry]))
-            rule = f"the rule is for {self._agents} answers per question; question {name} has {count}"
+            wanted = f"up to {self._agents}" if self._fewer else f"{self._agents}"
+            rule = f"the rule is for {wanted} answers per question; question {name} has {count}"
             if len(self._unfit) == answered:
-                raise InputError(f"{rule} (no question has {self._agents}).")
+                raise InputError(f"{rule} (no question has {wanted}).")
             without = f"{len(self._unfit):,} of {counted(self.questions, 'question')} have no forecast"
             warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
         if self._unweighted:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..aggregators.curve import CurveAggregator
 from ..aggregators.grid import GridAggregator
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import KnownWorstCase
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..typing import FilePath, Floats
 
 MOST_ROWS = 200
+MOST_SAID = 20  # reports in an example
 MOST_STRUCTURES = 12
 LEAST_WEIGHT = 1e-3
 PERCENTS = np.arange(101) / 100
@@ -77,7 +79,8 @@ def write_design(design: Design, file: str, path: FilePath) -> None:
 def _say(block: str, design: Design, **values: object) -> str:
     """What ``design.txt`` says about one thing."""
     finite = isinstance(design.family, FiniteRecord)
-    return words("design.txt", block, it=design, payoff=_payoff(design), finite=finite, **values)
+    curve = isinstance(design.aggregator, CurveAggregator)
+    return words("design.txt", block, it=design, payoff=_payoff(design), finite=finite, curve=curve, **values)
 
 
 def _payoff(design: Design) -> str:
@@ -111,8 +114,8 @@ def _cost(design: Design, file: str) -> Section:
 def _example(design: Design) -> str:
     """Reports that the design takes, as on the command line."""
     aggregator = design.aggregator
-    if isinstance(aggregator, GridAggregator):
-        return " ".join(["0.7", "0.6", "0.8"][k % 3] for k in range(aggregator.agents))
+    if isinstance(aggregator, GridAggregator | CurveAggregator):
+        return " ".join(["0.7", "0.6", "0.8"][k % 3] for k in range(min(aggregator.agents, MOST_SAID)))
     return " ".join(",".join(f"{x:.12g}" for x in agent) for agent in aggregator.reports[0])
 
 
@@ -124,6 +127,8 @@ def _forecasts(design: Design) -> Section:
             parts.append(_heatmap(design, aggregator) if aggregator.agents == 2 else _slices(design, aggregator))
         if aggregator.agents != 2:
             parts.append(_grid_table(design, aggregator))
+    elif isinstance(aggregator, CurveAggregator):
+        parts.append(_curve_table(aggregator))
     elif isinstance(family, FiniteRecord):
         parts.append(_listed(design, aggregator, family))
     return Section("The forecasts", _say("forecasts", design), tuple(parts))
@@ -162,6 +167,13 @@ def _grid_table(design: Design, aggregator: GridAggregator) -> Table:
     columns = (*(f"report {k + 1}" if agents > 1 else "report" for k in range(agents)), "forecast")
     note = _cut(design, len(profiles), symmetric=symmetric and agents > 1)
     return Table("Forecasts on the grid", columns, rows, note)
+
+
+def _curve_table(aggregator: CurveAggregator) -> Table:
+    """What the curve says to whole percents."""
+    forecasts = aggregator.at(PERCENTS)
+    rows = tuple((f"{x:.2f}", f"{y:.6f}") for x, y in zip(PERCENTS, forecasts, strict=True))
+    return Table("Forecasts by the pooled report", ("pooled report", "forecast"), rows, "")
 
 
 def _listed(design: Design, aggregator: TableAggregator, family: FiniteRecord) -> Table:

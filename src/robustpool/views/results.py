@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..aggregators.rules import Definition
     from ..aggregators.worst_cases import KnownWorstCase
     from ..certificates.certificate import Certificate
+    from ..families.probit_estimates import ProbitEstimates
     from ..families.worst_case import WorstCase
     from ..solvers.solution import Solution
     from ..theory.planning import Plan
@@ -78,11 +79,14 @@ def worst_case(rule: str, worst: WorstCase) -> View:
     """The structure that hurts a rule most."""
     structure = worst.structure
     assert not isinstance(structure, int)
+    how = "" if worst.error is None else f"simulated, standard error {worst.error:.1g}; "
     lines = {
-        "regret": f"{outward(worst.regret, 'ROUND_FLOOR', 10)} (found by search, not proved)",
+        "regret": f"{outward(worst.regret, 'ROUND_FLOOR', 10)} ({how}found by search, not proved)",
         **structure.words(),
     }
     data = {"rule": rule, "regret": worst.regret, "proved": worst.proved, "structure": structure.as_data()}
+    if worst.error is not None:
+        data["standard_error"] = worst.error
     return data, facts(lines, max(map(len, lines)) + 2)
 
 
@@ -155,8 +159,10 @@ def curve(reports: int, priors: int, solutions: dict[float, Solution]) -> View:
     return {"reports": reports, "priors": priors, "points": points}, table(("Lipschitz", "lower", "upper", "gap"), rows)
 
 
-def design(solution: Solution, file: str, report: str | None, checkpoint: str) -> View:
-    """The value of the game, how it was reached, and where the design is."""
+def design(
+    solution: Solution, file: str, report: str | None, checkpoint: str, estimates: ProbitEstimates | None = None
+) -> View:
+    """The value of the game, how it was reached, and where the design is; and the estimates that it was made for."""
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
         **_fields(solution, *RUN, "off_grid"),
@@ -167,6 +173,8 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
         "report": report,
         "checkpoint": left,
     }
+    if estimates is not None:
+        data["estimates"] = estimates.as_data()
     how = "the upper bound found by search" if solution.searched else "measured in floating point"
     took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
     lines = {
@@ -179,7 +187,10 @@ def design(solution: Solution, file: str, report: str | None, checkpoint: str) -
         "to continue": left and f"the same command with --resume, from {left}",
     }
     game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
-    return data, [game, *facts(lines, 20)]
+    before = (
+        [] if estimates is None else ["estimated from the file, with 95 % intervals", *facts(estimates.words(), 20), ""]
+    )
+    return data, [*before, game, *facts(lines, 20)]
 
 
 def _family(solution: Solution) -> str:
