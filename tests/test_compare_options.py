@@ -298,7 +298,7 @@ def test_recalibration_is_for_two_outcomes() -> None:
 def test_the_advice_names_a_rule_that_there_is_and_no_theory() -> None:
     assert of(COMPARISON, "robust").verdict is Verdict.BETTER
     assert (COMPARISON.recommended, COMPARISON.fitted is not None) == ("fitted", True)
-    assert rp.compare(TABLE, fit=False).advice[0].startswith("What to do: use robust (")
+    assert rp.compare(TABLE, fit=False).advice[0].startswith("What to do: use minimax (")
     assert "The proofs about rules are for two outcomes, not for these questions." in COMPARISON.advice
     assert "minimax" not in said(COMPARISON)
     same = rp.compare(replace(TABLE, outcome=np.zeros(120)))
