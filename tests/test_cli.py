@@ -81,7 +81,7 @@ def test_percentages_are_read() -> None:
 
 def test_rules() -> None:
     rules = run_json("rules")["rules"]
-    assert [rule["name"] for rule in rules][:3] == ["robust", "minimax", "mean"]
+    assert [rule["name"] for rule in rules][:4] == ["robust", "minimax", "minimax-log", "mean"]
     assert all({"name", "formula", "source", "regret", "proved"} <= set(rule) for rule in rules)
     assert rules[0]["proved"]
     assert all(rule["lower"] <= rule["regret"] for rule in rules if rule["proved"])

@@ -14,6 +14,7 @@ from flint import arb, ctx, fmpq
 
 import robustpool as rp
 from forging import referee_accepts, sign
+from programs import run_python
 from robustpool import referee
 from robustpool.aggregators import pools
 from robustpool.certificates.mixtures import mirrored_pair, mixture_on_record, value_bound
@@ -346,6 +347,15 @@ def test_refusals(tmp_path: Path) -> None:
     rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 4, 8), tolerance=1e-2), design)
     with pytest.raises(rp.UnsupportedError, match="a design is certified for the loss 'square' only; it is 'log'"):
         rp.certify(design, loss="log")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    priors = ("--prior-range", "0.3", "0.35", "--tolerance", "1e-3")
+    run = run_python("-m", "robustpool", "certify", "minimax-log", "--loss", "log", *priors, "--json", cwd=tmp_path)
+    data = json.loads(run.stdout)
+    assert data["output"] == "CERT-minimax-log-0.3-to-0.35-log-loss.json"
+    assert data["loss"] == "log"
+    assert rp.verify(tmp_path / data["output"]).verified
 
 
 # --------------------------------------------------------------------------------------------------------------- the rule
