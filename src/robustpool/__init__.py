@@ -39,16 +39,23 @@ if TYPE_CHECKING:
     from .evaluation.records import Comparison as Comparison
     from .explanation.explain import explain as explain
     from .explanation.records import Explanation as Explanation
+    from .families.common_source import CommonSource as CommonSource
     from .families.conditionally_independent import ConditionallyIndependent as ConditionallyIndependent
+    from .families.contaminated import Contaminated as Contaminated
+    from .families.correlated import Correlated as Correlated
     from .families.family_file import load_family as load_family
     from .families.family_file import save_family as save_family
     from .families.finite import FiniteFamily as FiniteFamily
+    from .families.identical import Identical as Identical
     from .families.nature import Answer as Answer
     from .families.nature import Family as Family
     from .families.nature import Nature as Nature
+    from .families.neglect import Neglect as Neglect
+    from .families.partial_information import PartialInformation as PartialInformation
     from .families.random_families import random_family as random_family
     from .families.regret import regret as regret
     from .families.regret import regrets as regrets
+    from .families.several_states import SeveralStates as SeveralStates
     from .families.worst_case import WorstCase as WorstCase
     from .families.worst_case import weakness as weakness
     from .families.worst_case import worst_case as worst_case
@@ -116,6 +123,13 @@ _HOMES = {
     "solvers.solution": ("Solution", "Stopped"),
     "structures.binary_structure": ("BinaryStructure",),
     "families.conditionally_independent": ("ConditionallyIndependent",),
+    "families.common_source": ("CommonSource",),
+    "families.contaminated": ("Contaminated",),
+    "families.correlated": ("Correlated",),
+    "families.identical": ("Identical",),
+    "families.neglect": ("Neglect",),
+    "families.partial_information": ("PartialInformation",),
+    "families.several_states": ("SeveralStates",),
     "families.family_file": ("load_family", "save_family"),
     "families.nature": ("Answer", "Family", "Nature"),
     "families.finite": ("FiniteFamily",),
