@@ -245,16 +245,16 @@ def second_method(n: int, dispersion: int) -> float:
     labels = np.array([(sign * t, d, s) for d, s in pairs for t in thresholds for sign in (-1, 1)])
     u = np.linspace(-6, 6, 4001)
     chance = np.exp(-(u**2) / 2) / np.exp(-(u**2) / 2).sum()
-    mass, hits, constant = [], [], []
+    masses, chances, constants = [], [], []
     for t, d, s in labels:
         v = breadth(n, s) * d
         g = ndtr((np.sqrt(v) * u - t) / np.sqrt(1 - v))
         cell = np.searchsorted(z_ends, (np.sqrt(d / breadth(n, s)) * u - t) / np.sqrt(1 - d)) - 1
         part = np.diff(chi2.cdf(np.array(s_ends) * (n - 1) * (1 - d) / (d * (1 - s)), n - 1))
-        mass.append(np.outer(np.bincount(cell, chance, len(z_ends) - 1), part).ravel())
-        hits.append(np.outer(np.bincount(cell, chance * g, len(z_ends) - 1), part).ravel())
-        constant.append(chance @ g**2)
-    mass, hits, constant = np.array(mass), np.array(hits), np.array(constant)
+        masses.append(np.outer(np.bincount(cell, chance, len(z_ends) - 1), part).ravel())
+        chances.append(np.outer(np.bincount(cell, chance * g, len(z_ends) - 1), part).ravel())
+        constants.append(chance @ g**2)
+    mass, hits, constant = np.array(masses), np.array(chances), np.array(constants)
     seen = mass.sum(axis=0) > 1e-9
     forecast, worst = cp.Variable(int(seen.sum())), cp.Variable()
     regrets = mass[:, seen] @ cp.square(forecast) - 2 * hits[:, seen] @ forecast + constant
