@@ -474,3 +474,15 @@ def test_a_table_with_too_many_answers(tmp_path: Path, solutions: dict[int, rp.S
     with pytest.warns(UserWarning, match="the rule is for up to 2 answers per question; question q1 has 3"):
         table = rp.aggregate_table(tmp_path / "wide.csv", rule=tmp_path / "d.json")
     assert np.isnan(table.forecasts).tolist() == [True, False, False]
+
+
+def test_certain_reports_are_clipped_in_practice_and_decide_in_theory(tmp_path: Path) -> None:
+    curve = CurveAggregator(3, np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.5, 1.0]))
+    solution = replace(rp.solve(PartialInformation(agents=3), tolerance=1e-2), aggregator=curve)
+    rp.save_design(solution, file := tmp_path / "design.json")
+    clipped = pooled(np.array([[0.01, 0.6]]))[0]
+    with pytest.warns(rp.ClippedWarning):
+        assert rp.aggregate([0.0, 0.6], rule=file) == pytest.approx(clipped)
+    assert rp.aggregate([0.0, 0.6], rule=file, clip=0) == 0.0
+    assert rp.explain([0.0, 0.6], rule=file).forecast == pytest.approx(clipped)
+    assert rp.explain([0.0, 0.6], rule=file, clip=0).forecast == 0.0

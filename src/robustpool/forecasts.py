@@ -212,7 +212,8 @@ def clip_for(aggregator: Callable[[Any], Any] | DistributionRule, clip: float | 
     """The lower end of the interval [low, 1 - low] to which reports are clipped; this is decided only here.
 
     Averages of probabilities are never clipped, because they treat 0 and 1 like any other number. Every other rule is
-    clipped by ``clip``, by default 0.01. A design or your own function is clipped only if ``clip`` is given.
+    clipped by ``clip``, by default 0.01. So is a design in which a certain report decides; any other design, and your own
+    function, is clipped only if ``clip`` is given.
 
     >>> [clip_for(as_aggregator(name), None) for name in ("robust", "mean")]
     [0.01, 0.0]
@@ -221,7 +222,7 @@ def clip_for(aggregator: Callable[[Any], Any] | DistributionRule, clip: float | 
     """
     low = low_end(clip)
     if not isinstance(aggregator, Rule | DistributionRule | LearnedRule):
-        return low
+        return CLIP if clip is None and getattr(aggregator, "decided_by_one", False) else low
     if aggregator.averages:
         return 0.0
     if clip is None:

@@ -43,6 +43,9 @@ class CurveAggregator:
     fewer: ClassVar[bool] = True
     """Whether it takes fewer answers than ``agents`` as well."""
 
+    decided_by_one: ClassVar[bool] = True
+    """Whether a certain report decides."""
+
     def __post_init__(self) -> None:
         """Copy and check the curve."""
         checks.whole("agents", self.agents, least=1)

@@ -66,13 +66,16 @@ def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:
 
 
 def _numbers(reports: list[str], rule: str, clip: float | None) -> tuple[list[Any], Design | None]:
-    """The reports as a rule takes them, or as a design does: numbers, or vectors of one length; and the design."""
+    """The reports as a rule takes them, or as a design does: numbers, or vectors of one length; and the design.
+
+    A design in which a certain report decides is treated like a rule: its reports are clipped.
+    """
     from ..designs.any_aggregator import as_aggregator
     from ..designs.design import Design
     from ..designs.records import FiniteRecord
 
     design = as_aggregator(rule)
-    if not isinstance(design, Design):
+    if not isinstance(design, Design) or design.decided_by_one:
         return [_probability(place, text) for place, text in enumerate(reports, start=1)], None
     if clip is not None:
         raise InputError("clip is for rules; a design uses the reports of its family unchanged.")

@@ -67,6 +67,11 @@ class Design:
         return bool(getattr(self.aggregator, "fewer", False))
 
     @property
+    def decided_by_one(self) -> bool:
+        """Whether a certain report decides its forecast, so that reports are clipped in practice."""
+        return bool(getattr(self.aggregator, "decided_by_one", False))
+
+    @property
     def made_for(self) -> str:
         """Its family in words."""
         return self.family.words(self.settings.nature)

@@ -74,11 +74,11 @@ def explain(
     """
     aggregator = as_aggregator(rule)
     design = aggregator if isinstance(aggregator, Design) else None
-    if design is not None and clip is not None:
+    if design is not None and clip is not None and not design.decided_by_one:
         raise InputError("clip is for rules; a design uses the reports of its family unchanged.")
     name = _name(rule, aggregator)
     if design is not None and not isinstance(design.family, ConditionallyIndependent):
-        return _of_a_finite_family(list(reports), name, design, prior_range)
+        return _of_another_family(list(reports), name, design, prior_range, clip_for(design, clip))
     forecast = _one_forecast(reports, aggregator, clip)
     answers = np.array(reports, dtype=np.float64)
     given = answers[~np.isnan(answers)]
@@ -175,16 +175,16 @@ def _regret_of(design: Design | None) -> float | None:
     return design.upper if design is not None and design.off_grid and every_prior else None
 
 
-def _of_a_finite_family(
-    reports: list[Any], name: str, design: Design, prior_range: tuple[float, float] | None
+def _of_another_family(
+    reports: list[Any], name: str, design: Design, prior_range: tuple[float, float] | None, low: float
 ) -> Explanation:
-    """A design for a finite family: its own forecast, and nothing about conditional independence."""
+    """A design for other agents: its own forecast, and nothing about conditional independence."""
     if prior_range is not None:
         raise InputError(
-            f"prior_range is for conditionally independent agents; {name!r} is a design for a finite family, whose "
+            f"prior_range is for conditionally independent agents; {name!r} is a design for {design.made_for}, whose "
             "structures have their own priors."
         )
-    said = design([reports])[0]
+    said = design([np.clip(np.array(reports, dtype=float), low, 1 - low) if low else reports])[0]
     forecast = tuple(said.tolist()) if np.ndim(said) else float(said)
     facts = Explanation(
         reports=tuple(tuple(report) if isinstance(report, list) else report for report in reports),
