@@ -24,6 +24,10 @@ PUBLIC = (
 )
 ALONE = ", with signals independent given the state"
 PRIOR = "prior after it"
+COMMON_SOURCE = (
+    "two states, all structures of 2 agents who report their posteriors, with signals independent given a hidden y in {0, 1} that may "
+    "mislead (given y, the state does not depend on the signals), any chances of the state given y, and any prior"
+)
 
 
 def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
@@ -32,7 +36,8 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
         over, who = _finite(data["family"]), f"the table of forecasts with the hash {table_hash(data['aggregator'])}"
         anyone = "function of the reports"
     else:
-        over, who, anyone = _independent(data["family"]), f"the rule {formula},", "aggregator of the reports"
+        over = COMMON_SOURCE if data["family"]["kind"] == "common-source" else _independent(data["family"])
+        who, anyone = f"the rule {formula},", "aggregator of the reports"
     what, sentences = NOUNS[data["paradigm"]], []
     lower, upper = (repr(float(data[name]["bound"])) if name in data else None for name in ("lower", "upper"))
     if lower and upper:
