@@ -71,7 +71,14 @@ COMMON_SOURCE_TOLERANCE = 1.99e-3
 
 Steps = Generator[Progress, None, None]
 Finish = Callable[[float | None, Callable[[], dict[str, Any]], WorstCase], Certificate]
-AnyFamily = ConditionallyIndependent | CommonSource | FiniteFamily | FilePath | Mapping[str, Any] | Sequence[InformationStructure]
+AnyFamily = (
+    ConditionallyIndependent
+    | CommonSource
+    | FiniteFamily
+    | FilePath
+    | Mapping[str, Any]
+    | Sequence[InformationStructure]
+)
 
 
 def certify(
@@ -207,7 +214,12 @@ def _common_source(chosen: Any, family: CommonSource, tolerance: float | None) -
 
     The lower bounds are those of conditionally independent agents, who are among them.
     """
-    if not isinstance(chosen, Rule) or chosen.name != "common-source" or family.agents != 2 or family.prior_range != (0.0, 1.0):
+    if (
+        not isinstance(chosen, Rule)
+        or chosen.name != "common-source"
+        or family.agents != 2
+        or family.prior_range != (0.0, 1.0)
+    ):
         raise UnsupportedError(
             "for agents with a common source, only the rule common-source is certified, for two agents and all priors."
         )

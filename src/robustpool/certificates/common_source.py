@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..typing import Floats
 
 STEP = 1.3  # between the ends of the first intervals of priors, as odds
-WIDEST, NARROWEST = 0.1, 1e-5  # of a slab
+FIRST, WIDEST, NARROWEST = 0.16, 4.0, 1e-3  # widths of slabs, in units of the bound
 ROUNDS = 3  # of new knots, before an interval is halved
 DEPTH = 3  # of halvings, before the slab is
 SLACK = 0.03  # of the bound
@@ -35,32 +35,28 @@ class Slabs(NamedTuple):
     finished: bool
 
 
-def cover_slabs(rule: SourceRule, formula: Callable[[Floats], Floats], bound: float, reached: float = 0.0) -> Iterator[Slabs]:
+def cover_slabs(
+    rule: SourceRule, formula: Callable[[Floats], Floats], bound: float, reached: float = 0.0
+) -> Iterator[Slabs]:
     """Cover all p_0, slab by slab; ``formula`` is the rule in floats."""
     entries: list[dict[str, Any]] = []
-    width = 0.004
+    width = FIRST * bound
     while not close_to_1(rule, reached, bound):
         high = min(reached + width, 0.999)
         cover = _slab(Slab(rule, reached, high), formula, bound)
         if cover is None:
             width /= 2
-            if width < NARROWEST:
+            if width < NARROWEST * bound:
                 return
             continue
         entries.append({"chances": [reached, high], "cover": cover})
-        reached, width = high, min(1.5 * width, WIDEST)
+        reached, width = high, min(1.5 * width, WIDEST * bound)
         yield Slabs(reached, list(entries), close_to_1(rule, reached, bound))
 
 
 def _slab(slab: Slab, formula: Callable[[Floats], Floats], bound: float) -> dict[str, Any] | None:
     """The tails and the slopes of a slab; None if they are not found."""
-    goal, middle = slab.bound(bound), float(slab.p.lo + slab.p.hi) / 2
-
-    def scaled(pi1: Floats, pi2: Floats) -> Floats:
-        x = middle + (1 - middle) * np.stack((pi1, pi2), axis=1)
-        return np.asarray((formula(x) - middle) / (1 - middle))
-
-    problem = Problem((Piece(scaled, slab),), KNOTS, symmetric=True, mirrored=False)
+    goal, problem = slab.bound(bound), slab_problem(slab, formula)
     tails = {end: find_tail(problem, goal, mirrored=end == "high") for end in ("low", "high")}
     if max(tail.bound for tail in tails.values()) > goal:
         return None
@@ -78,3 +74,14 @@ def _slab(slab: Slab, formula: Callable[[Floats], Floats], bound: float) -> dict
         else:
             return None
     return witness_of(tails, proofs, problem)
+
+
+def slab_problem(slab: Slab, formula: Callable[[Floats], Floats]) -> Problem:
+    """F = (f - p)/(1-p) as the search for slopes takes it, in floats at the middle p of the slab."""
+    middle = float(slab.p.lo + slab.p.hi) / 2
+
+    def scaled(pi1: Floats, pi2: Floats) -> Floats:
+        x = middle + (1 - middle) * np.stack((pi1, pi2), axis=1)
+        return np.asarray((formula(x) - middle) / (1 - middle))
+
+    return Problem((Piece(scaled, slab),), KNOTS, symmetric=True, mirrored=False)

@@ -16,7 +16,8 @@ class WorldOptions:
     """How the forecasters come by what they say; the names are those of the fields of the worlds."""
 
     world: Annotated[
-        str | None, Option(help="independent or common-source. See `robustpool table` for the worlds.", show_default="independent")
+        str | None,
+        Option(help="independent or common-source. See `robustpool table` for the worlds.", show_default="independent"),
     ] = None
     agents: Annotated[int | None, Option(help="How many forecasters.", show_default="2, or the design's")] = None
     prior_range: Annotated[

@@ -103,13 +103,20 @@ class CommonSource(World):
                 y = (m - p[0]) / (p[1] - p[0])
                 pairs = np.array([*product(range(i, k), range(k + 1, j + 1)), (k, k)])
                 beliefs = (pairs - i) / (j - i)
-                share = np.divide(y - beliefs[:, 0], np.ptp(beliefs, axis=1), out=np.zeros(len(pairs)), where=np.ptp(beliefs, axis=1) > 0)
+                share = np.divide(
+                    y - beliefs[:, 0],
+                    np.ptp(beliefs, axis=1),
+                    out=np.zeros(len(pairs)),
+                    where=np.ptp(beliefs, axis=1) > 0,
+                )
                 often = np.stack((1 - share, share), axis=1)
                 chances = np.stack((often * (1 - beliefs) / (1 - y), often * beliefs / y), axis=2)
                 hidden = np.array([[1 - y], [y]]) * np.stack((1 - p, p), axis=1)
                 found.append(Circumstance((m, *p.tolist()), hidden, pairs, chances))
         if not found:
-            raise InputError(f"prior_range must hold a multiple of 1/{size} between 0 and 1; it is {self.prior_range!r}.")
+            raise InputError(
+                f"prior_range must hold a multiple of 1/{size} between 0 and 1; it is {self.prior_range!r}."
+            )
         return found
 
     def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:
@@ -118,7 +125,9 @@ class CommonSource(World):
         from .worst_case import MOST_AGENTS, STARTS, STEPS, WorstCase
 
         if self.agents > MOST_AGENTS:
-            raise UnsupportedError(f"a worst case is searched for at most {MOST_AGENTS} agents; there are {self.agents}.")
+            raise UnsupportedError(
+                f"a worst case is searched for at most {MOST_AGENTS} agents; there are {self.agents}."
+            )
         search = _Search(aggregator, loss, self.prior_range)
         if isinstance(aggregator, Rule) and self.agents > 2:
             regret, point = search.among_few_types(self.agents, rng)
@@ -183,7 +192,9 @@ def structure_at(point: Floats) -> CommonSourceStructure:
     low, high = chances[0]
     m = float(low + (high - low) * prior[0])
     reports = event_reports(pairs, chances)[0]
-    return CommonSourceStructure(m, chances[0], np.stack((np.minimum(reports[:, 0], m), np.maximum(reports[:, 1], m)), axis=1))
+    return CommonSourceStructure(
+        m, chances[0], np.stack((np.minimum(reports[:, 0], m), np.maximum(reports[:, 1], m)), axis=1)
+    )
 
 
 def _random_starts(agents: int, count: int, rng: np.random.Generator) -> Floats:

@@ -398,9 +398,7 @@ def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
     return points
 
 
-def continuous_regrets(
-    aggregator: AnyAggregator, points: Floats, loss: Loss, chances: Floats | None = None
-) -> Floats:
+def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Loss, chances: Floats | None = None) -> Floats:
     """The regret E[D(f, g)] on the structures with the coordinates ``points``: (m, 1 + 2n) -> (m,).
 
     It is sum over profiles of sum_omega Pr[x, omega] (l(f, omega) - l(g, omega)), without the loss of digits. If ``chances``

@@ -45,7 +45,9 @@ class CommonSourceStructure:
     def __init__(self, prior: float, chances: ArrayLike, reports: ArrayLike) -> None:
         m, p, x = checks.open_unit("prior", prior), checks.unit_array("chances", chances), np.asarray(reports, float)
         if p.shape != (2,) or not p[0] < m < p[1]:
-            raise InputError(f"chances must be two numbers with the prior {m!r} strictly between them; they are {chances!r}.")
+            raise InputError(
+                f"chances must be two numbers with the prior {m!r} strictly between them; they are {chances!r}."
+            )
         if not ((x >= p[0]) & (x <= p[1])).all():
             raise InputError(f"reports must lie between the chances {p.tolist()} of the event; they are {x.tolist()}.")
         object.__setattr__(self, "prior", m)

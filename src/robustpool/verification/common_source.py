@@ -83,7 +83,12 @@ class SourceRule:
             l, term = self._logit_and_term(arb(x))
             ends = [float(side) for side in (l.lower(), l.upper(), term.lower(), term.upper())]
         low, high, least, most = ends
-        return (*(float(down(np.asarray(v))) for v in (low,)), float(up(np.asarray(high))), float(down(np.asarray(least))), float(up(np.asarray(most))))
+        return (
+            *(float(down(np.asarray(v))) for v in (low,)),
+            float(up(np.asarray(high))),
+            float(down(np.asarray(least))),
+            float(up(np.asarray(most))),
+        )
 
     def points(self, x: Floats) -> tuple[Interval, Interval]:
         """l and G at points."""
@@ -126,8 +131,14 @@ class SourceRule:
         spread, results = between_ends(f.lo, f.hi), []
         for x in (x1, x2):
             rest = ONE - x
-            r = Interval((Interval(x.lo) / (d * Interval(rest.hi) + Interval(x.lo))).lo, (Interval(x.hi) / (d * Interval(rest.lo) + Interval(x.hi))).hi)
-            t = Interval((Interval(rest.lo) / (d * Interval(x.hi) + Interval(rest.lo))).lo, (Interval(rest.hi) / (d * Interval(x.lo) + Interval(rest.hi))).hi)
+            r = Interval(
+                (Interval(x.lo) / (d * Interval(rest.hi) + Interval(x.lo))).lo,
+                (Interval(x.hi) / (d * Interval(rest.lo) + Interval(x.hi))).hi,
+            )
+            t = Interval(
+                (Interval(rest.lo) / (d * Interval(x.hi) + Interval(rest.lo))).lo,
+                (Interval(rest.hi) / (d * Interval(x.lo) + Interval(rest.hi))).hi,
+            )
             r, t = r.within(0.0, 1.0), t.within(0.0, 1.0)
             slope = w * (r + t) + steep
             bend = w * (between_ends(r.lo, r.hi) - between_ends(t.lo, t.hi)) + bent
