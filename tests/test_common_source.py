@@ -37,7 +37,8 @@ def regret_by_definition(rule: Any, structure: CommonSourceStructure) -> float:
     total = 0.0
     for signals in product((0, 1), repeat=structure.agents):
         joint = {}
-        for y, chance in ((0, 1 - y1), (1, y1)):
+        for y, prior in ((0, 1 - y1), (1, y1)):
+            chance = prior
             for (a, b), s in zip(structure.reports, signals, strict=True):
                 q = (structure.prior - a) / (b - a)
                 belief = ((a, b)[s] - low) / (high - low)
@@ -88,9 +89,11 @@ def test_the_search_finds_no_less_than_a_grid() -> None:
     assert 0.02 < best <= rp.worst_case(RULE, CommonSource()).regret + 1e-12
 
 
-@pytest.mark.parametrize(("agents", "least", "most"), [(2, 0.0234988, 0.02351), (3, 0.0457, 0.0458), (4, 0.0613, 0.0614)])
+@pytest.mark.parametrize(
+    ("agents", "least", "most"), [(2, 0.0234988, 0.02351), (3, 0.0457, 0.0458), (4, 0.0613, 0.0614)]
+)
 def test_the_worst_cases_of_the_rule(agents: int, least: float, most: float) -> None:
-    found = rp.worst_case(RULE, CommonSource(agents))
+    found: Any = rp.worst_case(RULE, CommonSource(agents))
     assert least <= found.regret <= most
     assert found.regret == pytest.approx(regret_by_definition(RULE, found.structure), abs=1e-12)
 
@@ -113,9 +116,13 @@ def test_a_design_attains_the_published_lower_bound() -> None:
 
 
 def test_wrong_numbers_are_refused() -> None:
-    with input_error(r"^chances must be two numbers with the prior 0\.5 strictly between them; they are \[0\.5, 0\.8\]\.$"):
+    with input_error(
+        r"^chances must be two numbers with the prior 0\.5 strictly between them; they are \[0\.5, 0\.8\]\.$"
+    ):
         CommonSourceStructure(0.5, [0.5, 0.8], [[0.5, 0.8], [0.5, 0.8]])
-    with input_error(r"^reports must lie between the chances \[0\.2, 0\.8\] of the event; they are \[\[0\.1, 0\.6\]\]\.$"):
+    with input_error(
+        r"^reports must lie between the chances \[0\.2, 0\.8\] of the event; they are \[\[0\.1, 0\.6\]\]\.$"
+    ):
         CommonSourceStructure(0.5, [0.2, 0.8], [[0.1, 0.6]])
     with input_error(r"^prior_range must hold a multiple of 1/12 between 0 and 1; it is \(0\.01, 0\.02\)\.$"):
         CommonSource(2, prior_range=(0.01, 0.02)).circumstances()

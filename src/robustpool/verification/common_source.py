@@ -81,14 +81,8 @@ class SourceRule:
         self.budget.spend(STEPS_OF_A_POINT)
         with precision():
             l, term = self._logit_and_term(arb(x))
-            ends = [float(side) for side in (l.lower(), l.upper(), term.lower(), term.upper())]
-        low, high, least, most = ends
-        return (
-            *(float(down(np.asarray(v))) for v in (low,)),
-            float(up(np.asarray(high))),
-            float(down(np.asarray(least))),
-            float(up(np.asarray(most))),
-        )
+            low, high, least, most = (np.asarray(float(side)) for z in (l, term) for side in (z.lower(), z.upper()))
+        return float(down(low)), float(up(high)), float(down(least)), float(up(most))
 
     def points(self, x: Floats) -> tuple[Interval, Interval]:
         """l and G at points."""

@@ -172,7 +172,7 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
 def _check_common_source(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None]) -> list[str]:
     """The same for two agents with a common source; the mixtures are of conditionally independent agents, who are among them."""
     agents, prior_range = read_family(data["family"], "common-source")
-    if agents != 2 or prior_range != (0, 1):
+    if agents != 2 or prior_range != (Fraction(0), Fraction(1)):
         raise Refused("agents with a common source are checked for two agents and all priors.")
     read(data["paradigm"], word("additive"), "paradigm")
     if "unanimous" in data:
