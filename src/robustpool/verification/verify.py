@@ -174,19 +174,19 @@ def _check_common_source(data: Mapping[str, Any], budget: Budget, watch: Callabl
     agents, prior_range = read_family(data["family"], "common-source")
     if agents != 2 or prior_range != (Fraction(0), Fraction(1)):
         raise Refused("agents with a common source are checked for two agents and all priors.")
-    read(data["paradigm"], word("additive"), "paradigm")
+    word("additive")(data["paradigm"], "paradigm")
     if "unanimous" in data:
         raise Refused("a bound for unanimous aggregators is not checked for agents with a common source.")
     if "value" in data:
         check_value(data["value"], agents, prior_range, budget)
     lower = read(data.get("lower"), LOWER, "lower")
-    rule = common_source.read_source(data["aggregator"], budget)
+    source = common_source.read_source(data["aggregator"], budget)
     mixture = read_mixture(lower["mixture"], agents, prior_range, "lower.mixture", budget)
-    check_lower(lower, mixture, rule.forecast, budget)
+    check_lower(lower, mixture, source.forecast, budget)
     if "upper" in data:
         upper = read(data["upper"], UPPER, "upper")
-        common_source.check_upper(rule, upper["witness"], upper["bound"], budget, watch)
-    return claims(data, rule.formula)
+        common_source.check_upper(source, upper["witness"], upper["bound"], budget, watch)
+    return claims(data, source.formula)
 
 
 def check_lower(
