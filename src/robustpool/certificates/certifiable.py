@@ -13,6 +13,7 @@ from ..aggregators.learned_rule import LearnedRule
 from ..aggregators.rules import Rule
 from ..designs.design import Design
 from ..errors import UnsupportedError
+from ..verification.common_source import SourceRule, read_source
 from ..verification.forecasts import Aggregator, PriorEstimate, read_aggregator
 from ..verification.functions_of_the_mean import MEAN_SCHEMAS
 from ..verification.log_odds import Phi, read_phi
@@ -112,12 +113,14 @@ def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:
     return {"kind": "log-odds", "phi": linear(Fraction(chosen.slope) / agents, -chosen.intercept)}
 
 
-def rule_of(aggregator: dict[str, Any], agents: int) -> Phi | Aggregator | Mean | Median | Stretched:
+def rule_of(aggregator: dict[str, Any], agents: int) -> Phi | Aggregator | Mean | Median | SourceRule | Stretched:
     """The aggregator of a certificate on independent agents, as the verifier reads it: a formula and exact forecasts."""
     if aggregator["kind"] == "stretched-log-odds":
         return read_stretched(aggregator, agents)
     if aggregator["kind"] in AVERAGES:
         return read_average(aggregator, agents)
+    if aggregator["kind"] == "common-source":
+        return read_source(aggregator)
     if aggregator["kind"] == "log-odds":
         return read_phi(aggregator["phi"], "aggregator.phi")
     return read_aggregator(aggregator)

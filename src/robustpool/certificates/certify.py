@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
+from ..aggregators import pools
+from ..aggregators.rules import Rule
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..designs.design import Design
 from ..designs.records import IndependentMixture
 from ..errors import InputError, UnsupportedError
+from ..families.common_source import CommonSource
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
@@ -26,12 +29,14 @@ from ..losses.square import Square
 from ..structures.binary_structure import BinaryStructure
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
+from ..verification.common_source import read_source
 from ..verification.divergences import DIVERGENCES
 from ..verification.mean_and_median import Mean
 from ..verification.reading import MOST_AGENTS, Refused
 from ..verification.stretched import Stretched
 from .certifiable import BY_CENTRES, describe, has_upper_bound, problem_of, rule_of
 from .certificate import Certificate, label_of, write_certificate
+from .common_source import cover_slabs
 from .cover import cover
 from .finite import finite_certificate
 from .log_odds import certify_phi
@@ -66,6 +71,8 @@ class Progress:
     certificate: Callable[[], Certificate] | None = None
     obstacle: str | None = None  # why the proof ends before the tolerance is reached, if it is known
 
+
+COMMON_SOURCE_TOLERANCE = 1.99e-3
 
 Steps = Generator[Progress, None, None]
 Finish = Callable[[float | None, Callable[[], dict[str, Any]], WorstCase], Certificate]
@@ -131,6 +138,9 @@ def certification(
         family = read_family_file(family)
     if isinstance(family, Neglect):
         return _neglect(chosen, family, loss, paradigm, tolerance)
+    if isinstance(family, CommonSource):
+        _check_design(chosen, paradigm, loss)
+        return _common_source(chosen, family, loss, tolerance)
     if isinstance(family, World) and not isinstance(family, ConditionallyIndependent):
         return _from_below(chosen, family, loss, paradigm)
     if not isinstance(family, ConditionallyIndependent):
@@ -237,6 +247,51 @@ def _independent(chosen: Any, family: ConditionallyIndependent, loss: str, toler
         yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish)
 
 
+def _common_source(chosen: Any, family: CommonSource, loss: str, tolerance: float | None) -> Steps:
+    """Two agents with a common source and the rule of that name: one slab of p_0 after the other.
+
+    The lower bounds are those of conditionally independent agents, who are among them.
+    """
+    if (
+        not isinstance(chosen, Rule)
+        or chosen.name != "common-source"
+        or family.agents != 2
+        or family.prior_range != (0.0, 1.0)
+        or loss != "square"
+    ):
+        raise UnsupportedError(
+            "for agents with a common source, only the rule common-source is certified, for two agents, all priors and the square "
+            "loss."
+        )
+    names = ("slope", "d", "kappa", "k")
+    aggregator = {"kind": "common-source", **dict(zip(names, pools.SOURCE_OF_TWO, strict=True))}
+    rule = read_source(aggregator)
+    inner = ConditionallyIndependent(2, None, None)
+    found, worst = worst_case(chosen, family).regret, worst_case(chosen, inner)
+    bound = math.ceil((found + (tolerance or COMMON_SOURCE_TOLERANCE)) * 1e5) / 1e5
+    lower = lower_claim([_entry(worst, None, inner)], rule.forecast, 2, inner.prior_range, loss)
+    base = {
+        "family": {"kind": "common-source", "agents": 2, "prior_range": [0.0, 1.0]},
+        "loss": "square",
+        "paradigm": "additive",
+        "aggregator": aggregator,
+        "lower": lower,
+        "value": _value(chosen, inner, loss)["value"],
+    }
+    last = Progress(math.inf, found, 0, 1, partial(write_certificate, base, label_of(chosen)))
+    yield last
+    for state in cover_slabs(rule, chosen, bound):
+        done = round(100 * state.reached)
+        last = replace(last, done=done, left=max(100 - done, 1))
+        if state.finished:
+            upper = {"bound": bound, "witness": {"kind": "slabs", "slabs": state.entries}}
+            write = partial(write_certificate, {**base, "upper": upper}, label_of(chosen))
+            last = Progress(bound, found, len(state.entries), 0, write)
+        yield last
+    if last.left:
+        yield replace(last, obstacle=f"no slopes were found for the bound {bound:g}; give a larger tolerance")
+
+
 def _by_balls(
     phi: dict[str, Any], family: ConditionallyIndependent, loss: str, tolerance: float, finish: Finish
 ) -> Steps:
@@ -302,17 +357,22 @@ def _from_contacts(
 
 def _lower(aggregator: dict[str, Any], worst: WorstCase, family: ConditionallyIndependent, loss: str) -> dict[str, Any]:
     """The regret on the worst structure that is known, proved and rounded down."""
+    resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
+    entry = _entry(worst, resolution, family)
+    return lower_claim([entry], rule_of(aggregator, family.agents).forecast, family.agents, family.prior_range, loss)
+
+
+def _entry(worst: WorstCase, resolution: int | None, family: ConditionallyIndependent) -> dict[str, Any]:
+    """The worst structure that is known, as a mixture lists it."""
     structure = worst.structure
     assert isinstance(structure, BinaryStructure)
-    resolution = len(aggregator["values"]) - 1 if aggregator["kind"] == "grid" else None
-    entry = structure_entry(
+    return structure_entry(
         structure.prior,
         structure.reports,
         resolution=resolution,
         prior_range=family.prior_range,
         symmetric=family.agents > 2,  # what is certified for more than two agents is symmetric
     )
-    return lower_claim([entry], rule_of(aggregator, family.agents).forecast, family.agents, family.prior_range, loss)
 
 
 def _value(chosen: Any, family: ConditionallyIndependent, loss: str) -> dict[str, Any]:

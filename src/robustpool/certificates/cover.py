@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..verification.cover import cells, needed, tail_bound
+from ..verification.cover import cells, least_of, needed, tail_bound
 from .dual import Problem, Proved, Split, halves, highest, needs_split, prove_interval, prove_split
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float,
     if high == 1:
         tails["high"] = find_tail(problem, goal, mirrored=True)
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
-    waiting = list(pairwise(_edges(low, high) if low < high else []))  # a tail may have them all
+    waiting = list(pairwise(edges(low, high) if low < high else []))  # a tail may have them all
     open_intervals: list[Proved] = []
     for number, priors in enumerate(waiting, 1):
         open_intervals.append(prove_interval(problem, priors, goal, tolerance))
@@ -73,7 +73,7 @@ def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float,
         intervals = [*final, *open_intervals]
         bounds = [*(proved.bound for proved in intervals), *(tail.bound for tail in tails.values())]
         unfinished = sum(bound > found + tolerance for bound in bounds)
-        witness = partial(_witness, tails, intervals, problem) if np.isfinite(max(bounds)) else None
+        witness = partial(witness_of, tails, intervals, problem) if np.isfinite(max(bounds)) else None
         yield Covered(max(bounds), found, len(intervals), unfinished, witness)
         worst = max(open_intervals, key=lambda proved: (proved.bound, -proved.priors[0]), default=None)
         if worst is None or worst.bound <= goal:
@@ -96,15 +96,15 @@ def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float,
         open_intervals += [prove_interval(problem, priors, goal, tolerance, worst.knots) for priors in parts]
 
 
-def _edges(low: float, high: float) -> list[float]:
+def edges(low: float, high: float, step: float = STEP) -> list[float]:
     """Ends of intervals that grow in proportion to the distance from the nearer end of (0, 1)."""
     place = np.log(low / (1 - low)), np.log(high / (1 - high))
-    count = max(1, int(np.ceil((place[1] - place[0]) / np.log(STEP))))
+    count = max(1, int(np.ceil((place[1] - place[0]) / np.log(step))))
     inner = 1 / (1 + np.exp(-np.linspace(*place, count + 1)[1:-1]))
     return [low, *(float(edge) for edge in inner), high]
 
 
-def _witness(tails: dict[str, Tail], intervals: list[Proved], problem: Problem) -> dict[str, Any]:
+def witness_of(tails: dict[str, Tail], intervals: list[Proved], problem: Problem) -> dict[str, Any]:
     """The plain data that `robustpool.verification.cover` reads."""
     ordered = sorted(intervals, key=lambda proved: proved.priors)
     return {
@@ -133,7 +133,8 @@ def find_tail(problem: Problem, goal: float, *, mirrored: bool) -> Tail:
             for forecast in (piece.forecast for piece in problem.pieces)
         )
         constants = (max(c0, 0.0), *growth)
-        exact = tail_bound(prior, constants) if np.isfinite(c0) else np.inf
+        least = least_of([piece.forecast for piece in problem.pieces], "high" if mirrored else "low")
+        exact = tail_bound(prior, constants, least) if np.isfinite(c0) else np.inf
         tail = Tail(prior, constants, float(np.nextafter(float(exact), np.inf)))
         if tail.bound <= goal:
             break

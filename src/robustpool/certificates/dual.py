@@ -139,11 +139,12 @@ def prove_interval(
     slack: float,
     knots: Floats | None = None,
     ranges: Ranges | None = None,
+    rounds: int = ROUNDS,
 ) -> Proved:
     """Look for slopes that prove ``goal`` on an interval of priors; return the best there was."""
     knots = problem.knots if knots is None else knots
     proofs: list[Proved] = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         slopes, least, contacts = best_slopes(problem, knots, priors, ranges)
         blamed: list[tuple[Floats, Floats]] = []
         bound = max(

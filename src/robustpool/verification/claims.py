@@ -32,7 +32,7 @@ def claims(data: Mapping[str, Any], formula: str | None) -> list[str]:
         over, who = _finite(data["family"]), f"the table of forecasts with the hash {table_hash(data['aggregator'])}"
         anyone = "function of the reports"
     else:
-        over = (_neglect if data["family"]["kind"] == "neglect" else _independent)(data["family"])
+        over = OVER.get(data["family"]["kind"], _independent)(data["family"])
         who, anyone = f"the rule {formula},", "aggregator of the reports"
     what, sentences = NOUNS[data["paradigm"]], []
     lower, upper = (repr(float(data[name]["bound"])) if name in data else None for name in ("lower", "upper"))
@@ -67,6 +67,17 @@ def _neglect(family: Mapping[str, Any]) -> str:
         "the state, each of whom reports the probability whose odds are the likelihood ratio of her signal times the "
         f"prior odds to the power {power}, and any prior"
     )
+
+
+def _common_source(_: Mapping[str, Any]) -> str:
+    """The structures of two agents with a common source."""
+    return (
+        "two states, all structures of 2 agents who report their posteriors, with signals independent given a hidden y in {0, 1} that may "
+        "mislead (given y, the state does not depend on the signals), any chances of the state given y, and any prior"
+    )
+
+
+OVER = {"neglect": _neglect, "common-source": _common_source}
 
 
 def former(claim: str) -> str:

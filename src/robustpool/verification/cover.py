@@ -163,17 +163,25 @@ def _check_tail(end: str, tail: dict[str, Any], about: Aggregator, bound: float,
     prior, constants = tail["prior"], tail["constants"]
     if not (0 < prior < 1 and len(constants) == 3 and min(constants) >= 0):
         raise Refused(f"upper.witness.tails.{end} needs a prior in (0, 1) and three constants that are not negative.")
-    if not tail_bound(prior, constants) <= Fraction(bound):
+    if not tail_bound(prior, constants, least_of(about.pieces, end)) <= Fraction(bound):
         raise Refused(f"the tail at the {end} end does not prove the bound at its prior {prior:.6g}.")
     for piece in about.pieces:
         if not constants_hold(piece, constants, budget, mirrored=end == "high"):
             raise Refused(f"the constants of the tail at the {end} end do not hold for all reports.")
 
 
-def tail_bound(prior: float, constants: Sequence[float]) -> Fraction:
-    """mu + (C_0 + 2 C_2 mu + C_1 mu^2)/(1-mu), exactly."""
+def least_of(pieces: Sequence[Forecast], end: str) -> float:
+    """The least forecast that counts for a tail: in the mirror f^2 <= 1 takes the place of (1-f)^2 <= (1 - least)^2."""
+    least = min(piece.least for piece in pieces)
+    if not -1 <= least <= 0:
+        raise Refused(f"the forecasts must be at least -1, and known to be so; they are at least {least:.6g}.")
+    return least if end == "low" else 0.0
+
+
+def tail_bound(prior: float, constants: Sequence[float], least: float = 0.0) -> Fraction:
+    """mu (1 - least)^2 + (C_0 + 2 C_2 mu + C_1 mu^2)/(1-mu), exactly; least is 0 unless forecasts can be negative."""
     mu, (c0, c2, c1) = Fraction(prior), (Fraction(c) for c in constants)
-    return mu + (c0 + 2 * c2 * mu + c1 * mu * mu) / (1 - mu)
+    return mu * (1 - Fraction(least)) ** 2 + (c0 + 2 * c2 * mu + c1 * mu * mu) / (1 - mu)
 
 
 def constants_hold(forecast: Forecast, constants: Sequence[float], budget: Budget, *, mirrored: bool) -> bool:

@@ -64,6 +64,7 @@ class Forecast(Protocol):
     """An aggregator of two reports, or a piece of one: smooth within each cell."""
 
     resolution: int
+    least: float = 0.0  # f lies between this and 1; it is not positive
 
     def holds(self, y1: Interval, y2: Interval) -> NDArray[np.bool_]:
         """Whether the piece is in force anywhere on boxes, or at points: everywhere, unless it is one of several."""
@@ -199,10 +200,10 @@ class Seen(NamedTuple):
         """Ask the aggregator, whose formula in a box is that of a cell."""
         n, points = forecast.resolution, (boxes.y1[:, :, None], boxes.y2[:, None, :])
         y1, y2 = Interval(boxes.y1[:, 0], boxes.y1[:, 1]), Interval(boxes.y2[:, 0], boxes.y2[:, 1])
-        corners = forecast.at(*points, cell).within(0.0, 1.0)
+        corners = forecast.at(*points, cell).within(forecast.least, 1.0)
         given = forecast.over(y1, y2, cell, corners)
         one, two = (Reports.of(Interval(y), n) for y in points)
-        inside = given._replace(f=given.f.within(0.0, 1.0))
+        inside = given._replace(f=given.f.within(forecast.least, 1.0))
         return cls((one, two), corners, (Reports.of(y1, n), Reports.of(y2, n)), inside)
 
 

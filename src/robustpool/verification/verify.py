@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from . import cover, log_odds, many_agents
+from . import common_source, cover, log_odds, many_agents
 from .claims import claims, former
 from .divergences import DIVERGENCES
 from .finite import check_finite
@@ -139,6 +139,8 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
         summed: log_odds.Phi = read(aggregator, LOG_ODDS, "aggregator")["phi"]
         check_neglect(data, summed, budget)
         return claims(data, summed.formula)
+    if isinstance(family, Mapping) and family.get("kind") == "common-source":
+        return _check_common_source(data, budget, watch)
     agents, prior_range = read_family(family)
     read(data["paradigm"], word("additive"), "paradigm")
     lower = read(data.get("lower"), LOWER, "lower")
@@ -183,6 +185,27 @@ def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float
     return claims(data, rule.formula)
 
 
+def _check_common_source(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None]) -> list[str]:
+    """The same for two agents with a common source; the mixtures are of conditionally independent agents, who are among them."""
+    agents, prior_range = read_family(data["family"], "common-source")
+    if agents != 2 or prior_range != (Fraction(0), Fraction(1)):
+        raise Refused("agents with a common source are checked for two agents and all priors.")
+    word("additive")(data["paradigm"], "paradigm")
+    word("square")(data["loss"], "the loss of agents with a common source")
+    if "unanimous" in data:
+        raise Refused("a bound for unanimous aggregators is not checked for agents with a common source.")
+    if "value" in data:
+        check_value(data["value"], agents, prior_range, budget)
+    lower = read(data.get("lower"), LOWER, "lower")
+    source = common_source.read_source(data["aggregator"], budget)
+    mixture = read_mixture(lower["mixture"], agents, prior_range, "lower.mixture", budget)
+    check_lower(lower, mixture, source.forecast, budget, "square")
+    if "upper" in data:
+        upper = read(data["upper"], UPPER, "upper")
+        common_source.check_upper(source, upper["witness"], upper["bound"], budget, watch)
+    return claims(data, source.formula)
+
+
 def check_lower(
     claim: Any, mixture: list[Structure], forecast: Callable[[Profile], Fraction | arb], budget: Budget, loss: str
 ) -> None:
@@ -207,9 +230,9 @@ def check_value(
     check_at_most(Fraction(value["bound"]), exact, f"{name}.bound", f"against its mixture {some} has")
 
 
-def read_family(family: Any) -> tuple[int, tuple[Fraction, Fraction]]:
+def read_family(family: Any, kind: str = "conditionally-independent") -> tuple[int, tuple[Fraction, Fraction]]:
     """The number of agents and the range of the priors."""
-    data = read(family, INDEPENDENT, "family")
+    data = read(family, {**INDEPENDENT, "kind": word(kind)}, "family")
     agents, ends = data["agents"], data["prior_range"]
     if type(agents) is not int or not 1 <= agents <= MOST_AGENTS:
         raise Refused(f"family.agents must be a whole number from 1 to {MOST_AGENTS}; it is {quoted(agents)}.")
