@@ -336,8 +336,10 @@ def _common_source(rows: Rows, n: int) -> Floats:
     else:
         *numbers, kappa, k = source_stretch(n)
         z = _mean_stretched(rows, *numbers)
-    s = log_odds(rows)
-    return _not_certain(z + kappa * s * np.tanh(s / k) ** 2)
+    if kappa:  # 0 times infinity is not 0
+        s = log_odds(rows)
+        z = z + kappa * s * np.tanh(s / k) ** 2
+    return _not_certain(z)
 
 
 def source_stretch(n: int) -> tuple[float, float, float, float, float]:
