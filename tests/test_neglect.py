@@ -265,3 +265,12 @@ def test_a_design_is_saved_and_read_and_the_command_line_knows_the_option(tmp_pa
     assert family == Neglect(2, None, None, neglect=(0.6, 0.7))
     with input_error("--neglect is not an option of the world independent; it belongs to neglect"):
         WorldOptions(neglect=(0.5, 1.0)).of("mean")
+
+
+def test_a_third_that_is_rounded_down_is_less_than_one_agent() -> None:
+    with unsupported_error("n lambda from 1 on"):
+        rp.certify("product", rp.Neglect(3, None, None, neglect=(1 / 3, 1 / 3)))
+    with pytest.raises(Refused, match=r"at least one agent; about 5\.55.*e-17 of one is missing"):
+        check_upper(
+            Phi(Fraction(1)), 3 * Fraction(1 / 3), (Fraction(0), Fraction(1)), {"kind": "slopes"}, Fraction(1), Budget()
+        )
