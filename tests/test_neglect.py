@@ -193,7 +193,7 @@ def test_the_linear_rule_is_proved_to_attain_the_lower_bound(proof: rp.Certifica
         ("value", {"bound": 0.00889}, "value.bound is 0.00889, but against its two structures some aggregator has"),
         ("value", {"prior": 0.5}, "value.prior must lie between 0 and 1/2; it is 0.5"),
         ("lower", {"posteriors": [0.5, 0.4]}, "with the prior strictly between them"),
-        ("family", {"neglect": 0.4}, "agents times lambda from 1 on; it is 0.8"),
+        ("family", {"neglect": 0.4}, "agents times lambda from 1 on; it is about 0.8"),
         ("family", {"neglect": 0.8}, "lower.bound is|the inequality fails"),
         ("family", {"neglect": 1.5}, r"family.neglect must lie in \[0, 1\]; it is 1.5"),
         ("family", {"agents": 0}, "family.agents must be a whole number from 1 to"),
