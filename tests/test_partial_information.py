@@ -445,7 +445,7 @@ def test_a_design_like_a_file(tmp_path: Path) -> None:
     assert 0.3 < low < 0.5
     assert high == 1
     page = (tmp_path / "page.html").read_text()
-    assert "4 forecasters with partial information" in page
+    assert "A robust aggregator for 4 agents with partial information: overlap" in page
     assert "Forecasts by the pooled report" in page
     pooled_table = rp.aggregate_table(tmp_path / "wide.csv", rule=tmp_path / "d.json")
     assert pooled_table.forecasts == pytest.approx(design(np.round(reports, 6)))
