@@ -207,6 +207,22 @@ BAD = [
     (f"design --family {WEATHER} --epsilon 0.1 --rounds 5", "give rounds or epsilon, not both"),
     ("design --reports 0", "reports must be a whole number, at least 1; it is 0."),
     (f"design --family {WEATHER} --prior-range 0.1 0.2", "--prior-range is for a world with a name; --family"),
+    (f"certify mean --world identical --family {WEATHER}", "--world is for a world with a name; --family"),
+    (f"certify mean --agents 3 --family {WEATHER}", "--agents is for a world with a name; --family"),
+    (f"certify mean --prior-range 0.1 0.2 --family {WEATHER}", "--prior-range is for a world with a name; --family"),
+    (
+        "design --world correlated --nature continuous",
+        "a design for arbitrary correlation needs a number of reports, additive or absolute regret",
+    ),
+    ("design --world common-source --nature continuous", "continuous nature is for conditionally independent agents"),
+    (
+        "design --world second-question --nature continuous",
+        "the world second-question needs a number of priors; it has no continuum.",
+    ),
+    (
+        "design --world correlated --priors continuous",
+        "--priors is not an option of the world correlated; it belongs to independent,",
+    ),
     ("design --nature continuous --priors 7", "--nature continuous means any prior; --priors is '7'."),
     ("design --priors many", "--priors must be a whole number or continuous; it is 'many'."),
     ("design --prior-range 0.6 0.4", "prior_range must be from low to high; it is (0.6, 0.4)."),

@@ -265,3 +265,15 @@ def test_a_design_is_saved_and_read_and_the_command_line_knows_the_option(tmp_pa
     assert family == Neglect(2, None, None, neglect=(0.6, 0.7))
     with input_error("--neglect is not an option of the world independent; it belongs to neglect"):
         WorldOptions(neglect=(0.5, 1.0)).of("mean")
+
+
+def test_a_design_takes_the_options_of_its_own_world(tmp_path: Any) -> None:
+    path = str(tmp_path / "design.json")
+    rp.save_design(rp.solve(Neglect(2, 4, 8, neglect=(0.75, 0.75)), tolerance=1e-3), path)
+    assert WorldOptions(neglect=(0.3, 0.5)).of(path) == Neglect(2, None, None, neglect=(0.3, 0.5))
+    assert WorldOptions(prior_range=(0.1, 0.5)).of(path) == known(0.75, prior_range=(0.1, 0.5))
+    assert WorldOptions(world="independent").of(path) == rp.ConditionallyIndependent(2, None, None)
+    with input_error("^--fraction is not an option of the world neglect; it belongs to contaminated"):
+        WorldOptions(fraction=0.1).of(path)
+    with input_error("^--neglect is not an option of the world independent; it belongs to neglect"):
+        WorldOptions(world="independent", neglect=(0.3, 0.5)).of(path)
