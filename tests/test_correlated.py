@@ -124,7 +124,8 @@ def test_the_range_of_priors_does_not_bind_arbitrary_questions() -> None:
     assert family.words().endswith(
         "any prior from 0.05 to 0.2, but any correlation and any prior in a fraction 0.1 of the questions"
     )
-    found: Any = rp.worst_case("mean", family).structure.as_data()  # type: ignore[attr-defined]
+    worst: Any = rp.worst_case("mean", family).structure
+    found = worst.as_data()
     assert 0.05 <= found["prior"] <= 0.2
     assert found["arbitrary"]["prior"] == pytest.approx(0.5)
 

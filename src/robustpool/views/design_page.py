@@ -182,7 +182,8 @@ def _curve_table(aggregator: CurveAggregator) -> Table:
 
 def _listed(design: Design, aggregator: TableAggregator) -> Table:
     family, count = design.family, len(aggregator.reports)
-    agents, heads = tuple(f"agent {k + 1}" for k in range(aggregator.agents)), ("forecast",)
+    agents: tuple[str, ...] = tuple(f"agent {k + 1}" for k in range(aggregator.agents))
+    heads: tuple[str, ...] = ("forecast",)
     looked_up = isinstance(family, FiniteRecord) and count <= MOST_PROFILES
     if isinstance(family, FiniteRecord):
         several = aggregator.forecasts.ndim == 2
