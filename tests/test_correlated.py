@@ -119,6 +119,17 @@ def test_a_fraction_of_arbitrary_questions() -> None:
     assert found.structure.as_data()["arbitrary"]["prior"] == pytest.approx(0.5)
 
 
+def test_the_range_of_priors_does_not_bind_arbitrary_questions() -> None:
+    family = Contaminated(prior_range=(0.05, 0.2), fraction=0.1)
+    assert family.words().endswith(
+        "any prior from 0.05 to 0.2, but any correlation and any prior in a fraction 0.1 of the questions"
+    )
+    worst: Any = rp.worst_case("mean", family).structure
+    found = worst.as_data()
+    assert 0.05 <= found["prior"] <= 0.2
+    assert found["arbitrary"]["prior"] == pytest.approx(0.5)
+
+
 def test_what_is_refused() -> None:
     with input_error("agents must be a whole number, at least 2 and at most 8; it is 1"):
         Correlated(1)
@@ -130,7 +141,11 @@ def test_what_is_refused() -> None:
         rp.worst_case(lambda x: np.round(x.mean(axis=1)), Correlated(2, 4), loss="log")
     with unsupported_error("a design for arbitrary correlation needs a number of reports"):
         rp.solve(Correlated(2, None))
-    with unsupported_error("there is no design for a fraction of arbitrary questions"):
+    sentence = (
+        "^there is no design for a fraction of arbitrary questions; for two agents a search finds that `minimax` attains the "
+        r"lower bound\.$"
+    )
+    with unsupported_error(sentence):
         rp.solve(Contaminated())
 
 

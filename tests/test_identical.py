@@ -48,10 +48,20 @@ def test_the_regret_is_that_of_a_plain_loop(agents: int, signals: int) -> None:
 def test_two_signals_are_a_binary_structure() -> None:
     found: Any = rp.worst_case("mean", Identical(2, None, None, signals=2))
     data = found.structure.as_data()
-    pair = sorted(data["reports"])
-    structure = rp.BinaryStructure(data["prior"], [pair, pair]).to_information_structure()
+    structure = rp.BinaryStructure(data["prior"], data["reports"]).to_information_structure()  # a pair for each agent
     assert found.regret == pytest.approx(rp.regret("mean", structure), abs=1e-9)
     assert 0.04698 < found.regret < rp.worst_case("mean").regret
+
+
+def test_each_agent_has_a_list_of_reports_with_their_chances() -> None:
+    found: Any = rp.worst_case("mean", Identical(3, None, None))
+    data = found.structure.as_data()
+    assert [len(data["reports"]), len(data["chances"])] == [3, 3]
+    for reports, chances in zip(data["reports"], data["chances"], strict=True):
+        assert reports == sorted(reports)
+        assert np.dot(reports, chances) == pytest.approx(data["prior"], abs=1e-12)
+    regret = by_hand(rp.get_rule("mean"), data["chances"][0], data["reports"][0], 3)
+    assert regret == pytest.approx(found.regret, abs=1e-9)
 
 
 def test_nature_finds_the_worst_of_all_pairs() -> None:

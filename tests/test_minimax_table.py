@@ -198,6 +198,10 @@ def test_the_command() -> None:
     [
         (["--setting", "none"], "--setting must be one of independent, "),
         (["--row", "none"], "--row must be the name of a row (see `robustpool table --json`); it is 'none'."),
+        (
+            ["--setting", "prior-range", "--row", "independent-2"],
+            "--row must be the name of a row of the setting 'prior-range'; it is 'independent-2'.",
+        ),
         (["--save"], "--slow and --save are for --recompute, which was not given."),
     ],
 )

@@ -274,3 +274,15 @@ def test_a_third_that_is_rounded_down_is_less_than_one_agent() -> None:
         check_upper(
             Phi(Fraction(1)), 3 * Fraction(1 / 3), (Fraction(0), Fraction(1)), {"kind": "slopes"}, Fraction(1), Budget()
         )
+
+
+def test_a_design_takes_the_options_of_its_own_world(tmp_path: Any) -> None:
+    path = str(tmp_path / "design.json")
+    rp.save_design(rp.solve(Neglect(2, 4, 8, neglect=(0.75, 0.75)), tolerance=1e-3), path)
+    assert WorldOptions(neglect=(0.3, 0.5)).of(path) == Neglect(2, None, None, neglect=(0.3, 0.5))
+    assert WorldOptions(prior_range=(0.1, 0.5)).of(path) == known(0.75, prior_range=(0.1, 0.5))
+    assert WorldOptions(world="independent").of(path) == rp.ConditionallyIndependent(2, None, None)
+    with input_error("^--fraction is not an option of the world neglect; it belongs to contaminated"):
+        WorldOptions(fraction=0.1).of(path)
+    with input_error("^--neglect is not an option of the world independent; it belongs to neglect"):
+        WorldOptions(world="independent", neglect=(0.3, 0.5)).of(path)

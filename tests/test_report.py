@@ -298,6 +298,37 @@ def test_a_range_of_priors_and_another_loss_are_told(two_agents: Design) -> None
     assert "Its bounds cannot be proved" in render(page)
 
 
+@pytest.mark.parametrize(
+    ("family", "title"),
+    [
+        (rp.ConditionallyIndependent(2, 4, 8), "2 independent forecasters"),
+        (rp.Correlated(2, 4), "2 calibrated agents with any correlation, reports in steps of 1/4"),
+        (
+            rp.Neglect(2, 4, 8),
+            "2 independent agents who put the base rate to the power 0.5 to 1, reports in steps of 1/4",
+        ),
+        (rp.CommonSource(2, 4), "2 agents with a common source, reports, priors and chances in steps of 1/4"),
+        (rp.SecondQuestion(2, 3, 4), "2 conditionally independent agents, reports in steps of 1/3"),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_a_page_names_its_world_and_what_its_aggregator_does(family: Any, title: str) -> None:
+    design = rp.solve(family, tolerance=1e-3).design
+    page = design_page(design)
+    assert page.title.startswith(f"A robust aggregator for {title}")
+    (forecasts,) = (section.text for section in page.sections if section.title == "The forecasts")
+    if not isinstance(design.aggregator, TableAggregator):
+        assert forecasts == "It is a table on a grid of reports, interpolated in between."
+        return
+    assert forecasts == "These are all profiles of the family, each with its forecast; other profiles are rejected."
+    listed = tables(page)["Forecasts by reports"]
+    assert listed.columns == ("agent 1 says", "agent 2 says", "forecast")
+    for row, profile in zip(listed.rows, design.aggregator.reports, strict=True):
+        assert row[:-1] == tuple(", ".join(f"{x:.6g}" for x in agent) for agent in profile)
+        assert row[-1] == f"{design(profile[None])[0]:.6f}"
+    assert page.lookup is None
+
+
 @pytest.mark.parametrize("agents", [1, 3, 4])
 def test_designs_for_other_numbers_of_agents(agents: int) -> None:
     design = rp.solve(rp.ConditionallyIndependent(agents, 2, 4), tolerance=1e-3).design

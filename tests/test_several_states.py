@@ -99,6 +99,25 @@ def test_what_is_too_large_is_refused() -> None:
 # -------------------------------------------------------------------------------------------------------- the lower bound
 
 
+@pytest.mark.parametrize("states", [3, 4])
+def test_each_number_of_states_has_its_own_certificate_file(
+    states: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--world", "several-states", "--states", str(states), "--json")
+    done = CliRunner().invoke(app, ["certify", "minimax", *options])
+    assert json.loads(done.stdout)["output"] == f"CERT-minimax-several-states-{states}-states.json"
+    assert rp.verify(tmp_path / f"CERT-minimax-several-states-{states}-states.json").verified
+
+
+def test_only_the_square_loss_of_rules_is_certified() -> None:
+    with unsupported_error("^the lower bound of this world is certified for the loss 'square' only; it is 'log'"):
+        rp.certify("minimax", SeveralStates(), loss="log")
+    design = rp.solve(rp.ConditionallyIndependent(2, 4, 8), tolerance=1e-2).design
+    with unsupported_error("^a design for this world has no certificate; `certify RULE --world several-states` proves"):
+        rp.certify(design, SeveralStates())
+
+
 @pytest.mark.parametrize(("states", "agents"), [(2, 2), (3, 2), (4, 2), (3, 3)])
 def test_the_bound_is_the_value_of_its_structures(states: int, agents: int) -> None:
     exact = float(lower_bound_of_states(states, agents))

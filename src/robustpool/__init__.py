@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .families.random_families import random_family as random_family
     from .families.regret import regret as regret
     from .families.regret import regrets as regrets
+    from .families.second_question import SecondQuestion as SecondQuestion
     from .families.several_states import SeveralStates as SeveralStates
     from .families.worst_case import WorstCase as WorstCase
     from .families.worst_case import weakness as weakness
@@ -129,6 +130,7 @@ _HOMES = {
     "families.identical": ("Identical",),
     "families.neglect": ("Neglect",),
     "families.partial_information": ("PartialInformation",),
+    "families.second_question": ("SecondQuestion",),
     "families.several_states": ("SeveralStates",),
     "families.family_file": ("load_family", "save_family"),
     "families.nature": ("Answer", "Family", "Nature"),

@@ -188,11 +188,19 @@ def _exact(chosen: Any, family: Any, paradigm: str | None) -> Steps:
 
 def _from_below(chosen: Any, family: World, loss: str, paradigm: str | None) -> Steps:
     """Lower bounds from some structures of a world; nothing is claimed about its other structures."""
-    _check_design(chosen, paradigm, loss)
     structures = family.hard_structures()
     if structures is None:
         raise UnsupportedError(
             f"no bound can be proved for {family.words()}; worst_case searches for the worst structure."
+        )
+    if isinstance(chosen, Design):
+        raise UnsupportedError(
+            f"a design for this world has no certificate; `certify RULE --world {family.kind}` proves the lower bound."
+        )
+    _check_design(chosen, paradigm, loss)
+    if loss != "square":
+        raise UnsupportedError(
+            f"the lower bound of this world is certified for the loss 'square' only; it is {loss!r}."
         )
     parts = finite_certificate(family.heard(chosen), structures, np.ones(len(structures["structures"])))
     del parts["upper"]  # it would be that of these structures only

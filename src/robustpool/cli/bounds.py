@@ -99,7 +99,6 @@ def certify(
       robustpool certify minimax-log --loss log
     """
     from ..certificates.certify import certify as prove
-    from ..errors import InputError
     from ..files import refuse_foreign
     from ..verification.verify import CERTIFICATE_FORMAT
     from ..views import results
@@ -108,9 +107,9 @@ def certify(
     target = f"CERT-{_stem(rule, world)}{by_loss}.json" if out is None else out
     refuse_foreign("--out", target, CERTIFICATE_FORMAT, "a certificate")
     about: Any = family
-    if world.world is not None or world.given:
-        if family is not None:
-            raise InputError("--family defines its own structures; leave out --agents and --prior-range.")
+    if family is not None:
+        world.check_no_family(family)
+    elif world.world is not None or world.given:
         about = world.of(rule)
     began = time.perf_counter()
     last: Any = None
@@ -140,11 +139,21 @@ def certify(
 
 
 def _stem(rule: str, world: WorldOptions) -> str:
-    """The part of a certificate's file name that distinguishes it: log-odds-alpha=0.6-3-agents-0.1-to-0.5."""
-    name = Path(rule).stem if rule.endswith(".json") else rule.replace(":", "-").replace(",", "-")
-    where = "" if world.world is None else f"-{world.world}"
-    count = "" if world.agents is None else f"-{world.agents}-agents"
-    return name + where + count + ("" if world.prior_range is None else "-{:g}-to-{:g}".format(*world.prior_range))
+    """The part of a certificate's file name that distinguishes it.
+
+    >>> _stem("log-odds:alpha=0.6", WorldOptions(world="neglect", agents=3, prior_range=(0.1, 0.5), neglect=(0.75, 0.75)))
+    'log-odds-alpha=0.6-neglect-3-agents-0.1-to-0.5-neglect-0.75-to-0.75'
+    """
+    parts = [Path(rule).stem if rule.endswith(".json") else rule.replace(":", "-").replace(",", "-")]
+    parts += [] if world.world is None else [world.world]
+    for option, value in world.given.items():
+        name = option.replace("_", "-")
+        if isinstance(value, int):
+            parts.append(f"{value}-{name}")
+        else:
+            parts += [] if option == "prior_range" else [name]
+            parts.append("-to-".join(f"{end:.12g}" for end in (value if isinstance(value, tuple) else (value,))))
+    return "-".join(parts)
 
 
 @command

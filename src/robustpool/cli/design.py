@@ -86,20 +86,16 @@ def design(
     """
     from ..aggregators.restrictions import Monotone, Restriction, Symmetric
     from ..designs.design_file import save_design
-    from ..errors import InputError
     from ..families.family_file import load_family
     from ..solvers.solve import solve
     from ..views import results
 
-    given = vars(world) | {"reports": reports, "priors": priors, "like": like}
-    for option, value in given.items():
-        if family is not None and value is not None:
-            name = option.replace("_", "-")
-            raise InputError(f"--{name} is for a world with a name; --family {family!r} has its own structures.")
+    if family is not None:
+        world.check_no_family(family, reports=reports, priors=priors, like=like)
     estimates = None if like is None else _estimates(like, world)
     if estimates is not None:
         world = replace(world, **_options(estimates.family(**world.given)))
-    structures = load_family(family) if family is not None else world.make(**_grids(reports, priors, solving.nature))
+    structures = load_family(family) if family is not None else world.make(**_grids(world, reports, priors, solving))
     _writable(out, family, report)
     restrictions: list[Restriction] = [Symmetric()] if symmetric else []
     restrictions += [Monotone()] if monotone else []
@@ -142,14 +138,16 @@ def _options(family: PartialInformation) -> dict[str, Any]:
     return asdict(family)
 
 
-def _grids(reports: int | None, priors: str | None, nature: str) -> dict[str, Any]:
+def _grids(world: WorldOptions, reports: int | None, priors: str | None, solving: SolvingOptions) -> dict[str, Any]:
     """The options for the grids of a world; with continuous nature, or priors, the priors have none."""
     from ..errors import InputError
+    from ..families.worlds import INDEPENDENT, options_of, world_class
 
-    if nature == "continuous" and priors not in (None, "continuous"):
+    if solving.nature == "continuous" and priors not in (None, "continuous"):
         raise InputError(f"--nature continuous means any prior; --priors is {priors!r}.")
     grids: dict[str, Any] = {} if reports is None else {"reports": reports}
-    if nature == "continuous" or priors == "continuous":
+    open_priors = solving.nature == "continuous" and "priors" in options_of(world_class(world.world or INDEPENDENT))
+    if open_priors or priors == "continuous":
         return grids | {"priors": None}
     try:
         return grids | ({} if priors is None else {"priors": int(priors)})

@@ -54,7 +54,8 @@ def table(
     if row is not None:
         rows = [each for each in rows if each.name == row]
         if not rows:
-            raise InputError(f"--row must be the name of a row (see `robustpool table --json`); it is {row!r}.")
+            which = f"of the setting {setting!r}" if setting else "(see `robustpool table --json`)"
+            raise InputError(f"--row must be the name of a row {which}; it is {row!r}.")
     if (slow or save) and not recompute:
         raise InputError("--slow and --save are for --recompute, which was not given.")
     if out is not None:

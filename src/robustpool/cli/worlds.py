@@ -35,7 +35,7 @@ class WorldOptions:
         ),
     ] = None
     signals: Annotated[
-        int | None, Option(help="World identical: search experiments with up to so many signals.", show_default="3")
+        int | None, Option(help="World identical: search experiments with up to this many signals.", show_default="3")
     ] = None
     fraction: Annotated[
         float | None,
@@ -89,7 +89,7 @@ class WorldOptions:
         from ..designs.design import Design
         from ..errors import InputError
         from ..families.world import World
-        from ..families.worlds import world_class
+        from ..families.worlds import check_options, world_class
 
         chosen = as_aggregator(rule)
         own: Any = chosen.family if isinstance(chosen, Design) else self.make()
@@ -97,6 +97,15 @@ class WorldOptions:
             raise InputError(f"{rule!r} is a design for a finite family, which answers only its own reports.")
         if self.world is not None and not isinstance(own, world_class(self.world)):
             own = self.make()
+        check_options(type(own), self.given)
         grids = {field.name: None for field in fields(own) if field.name in own.open_fields}
-        self.make()  # says which options do not belong to the world
         return replace(own, **self.given | grids)
+
+    def check_no_family(self, family: str, **others: Any) -> None:
+        """Name the first option, of these and others, that was given beside a family file."""
+        from ..errors import InputError
+
+        for option, value in (vars(self) | others).items():
+            if value is not None:
+                name = option.replace("_", "-")
+                raise InputError(f"--{name} is for a world with a name; --family {family!r} has its own structures.")

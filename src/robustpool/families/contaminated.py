@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contaminated(World):
-    """Independent agents, but in a ``fraction`` of the questions any correlation.
+    """Independent agents, but in a ``fraction`` of the questions any correlation; ``prior_range`` does not bind those.
 
     >>> Contaminated(fraction=0.1).words()
-    '2 conditionally independent agents, any reports, any prior, but any correlation in a fraction 0.1 of the questions'
+    '2 conditionally independent agents, any reports, any prior, but any correlation and any prior in a fraction 0.1 of the questions'
     """
 
     agents: int = 2
@@ -60,12 +60,14 @@ class Contaminated(World):
 
     def words(self, nature: str = "grid") -> str:
         """See World."""
-        return f"{self.independent.words(nature)}, but any correlation in a fraction {self.fraction:g} of the questions"
+        arbitrary = f"any correlation and any prior in a fraction {self.fraction:g} of the questions"
+        return f"{self.independent.words(nature)}, but {arbitrary}"
 
     def nature(self, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str = "grid") -> Nature:  # noqa: ARG002
         """See World: there is none."""
         raise UnsupportedError(
-            "there is no design for a fraction of arbitrary questions: `minimax` has the least worst case for two agents already."
+            "there is no design for a fraction of arbitrary questions; for two agents a search finds that `minimax` attains the "
+            "lower bound."
         )
 
     def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:

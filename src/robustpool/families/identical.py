@@ -98,7 +98,7 @@ class Identical(World):
             raise UnsupportedError(
                 "identical agents are searched under rules whose forecast does not change with their order."
             )
-        best = WorstCase(-np.inf, Experiment(np.zeros(0), np.zeros(0)))
+        best = WorstCase(-np.inf, Experiment(self.agents, np.zeros(0), np.zeros(0)))
         for signals in range(2, self.signals + 1):
             points = rng.random((STARTS, 2 * signals - 1))
             points[::3, signals - 1] = 0.0  # in a third of them a signal rules state 1 out
@@ -111,14 +111,15 @@ class Identical(World):
             k = int(np.argmax(values))
             if values[k] > best.regret:
                 chances, posteriors = experiments(points[k : k + 1], signals)
-                best = WorstCase(float(values[k]), Experiment(chances[0], posteriors[0]))
+                best = WorstCase(float(values[k]), Experiment(self.agents, chances[0], posteriors[0]))
         return best
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What one agent may say, and how often."""
+    """What each of some agents may say, and how often."""
 
+    agents: int
     chances: Floats  # (signals,)
     reports: Floats  # (signals,)
 
@@ -128,13 +129,19 @@ class Experiment:
         return float(self.chances @ self.reports)
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"prior": self.prior, "chances": self.chances.tolist(), "reports": self.reports.tolist()}
+        """Plain data: the reports of each agent from low to high, and how likely each agent gives them.
+
+        >>> Experiment(2, np.array([0.4, 0.6]), np.array([0.5, 0.0])).as_data()
+        {'prior': 0.2, 'reports': [[0.0, 0.5], [0.0, 0.5]], 'chances': [[0.6, 0.4], [0.6, 0.4]]}
+        """
+        order = np.argsort(self.reports, kind="stable")
+        reports, chances = self.reports[order].tolist(), self.chances[order].tolist()
+        return {"prior": self.prior, "reports": [reports] * self.agents, "chances": [chances] * self.agents}
 
     def words(self) -> dict[str, str]:
         """The same in words.
 
-        >>> Experiment(np.array([0.6, 0.4]), np.array([0.0, 0.5])).words()
+        >>> Experiment(2, np.array([0.6, 0.4]), np.array([0.0, 0.5])).words()
         {'prior': '0.2', 'reports of each agent': '0 with probability 0.6, 0.5 with probability 0.4'}
         """
         every = sorted(zip(self.reports, self.chances, strict=True))

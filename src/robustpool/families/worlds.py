@@ -10,7 +10,7 @@ from .. import checks
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from .world import World
 
@@ -53,14 +53,25 @@ def make_world(name: str, options: Mapping[str, Any]) -> World:
     '3 conditionally independent agents, reports in steps of 1/20, any prior'
     """
     world = world_class(name)
-    for option in options:
-        if option not in _options(world):
-            owners = ", ".join(other for other in WORLDS if option in _options(world_class(other)))
-            raise InputError(
-                f"--{option.replace('_', '-')} is not an option of the world {name}; it belongs to {owners or 'none'}."
-            )
+    check_options(world, options)
     return world(**options)
 
 
-def _options(world: type[World]) -> set[str]:
+def check_options(world: type[World], options: Iterable[str]) -> None:
+    """Name the first option that the world does not have."""
+    for option in options:
+        if option not in options_of(world):
+            name = next(each for each in WORLDS if world_class(each) is world)
+            owners = ", ".join(other for other in WORLDS if option in options_of(world_class(other)))
+            raise InputError(
+                f"--{option.replace('_', '-')} is not an option of the world {name}; it belongs to {owners or 'none'}."
+            )
+
+
+def options_of(world: type[World]) -> set[str]:
+    """The options that a world has.
+
+    >>> sorted(options_of(world_class("correlated")))
+    ['agents', 'reports']
+    """
     return {field.name for field in fields(world)}  # type: ignore[arg-type]

@@ -78,9 +78,13 @@ def write_design(design: Design, file: str, path: FilePath) -> None:
 
 def _say(block: str, design: Design, **values: object) -> str:
     """What ``design.txt`` says about one thing."""
-    finite = isinstance(design.family, FiniteRecord)
-    curve = isinstance(design.aggregator, CurveAggregator)
-    return words("design.txt", block, it=design, payoff=_payoff(design), finite=finite, curve=curve, **values)
+    kinds = {
+        "finite": isinstance(design.family, FiniteRecord),
+        "independent": isinstance(design.family, ConditionallyIndependent),
+        "curve": isinstance(design.aggregator, CurveAggregator),
+        "listed": isinstance(design.aggregator, TableAggregator),
+    }
+    return words("design.txt", block, it=design, payoff=_payoff(design), **kinds, **values)
 
 
 def _payoff(design: Design) -> str:
@@ -120,7 +124,7 @@ def _example(design: Design) -> str:
 
 
 def _forecasts(design: Design) -> Section:
-    aggregator, family = design.aggregator, design.family
+    aggregator = design.aggregator
     parts: list[Picture | Table] = []
     if isinstance(aggregator, GridAggregator):
         if aggregator.agents > 1:
@@ -129,8 +133,8 @@ def _forecasts(design: Design) -> Section:
             parts.append(_grid_table(design, aggregator))
     elif isinstance(aggregator, CurveAggregator):
         parts.append(_curve_table(aggregator))
-    elif isinstance(family, FiniteRecord):
-        parts.append(_listed(design, aggregator, family))
+    else:
+        parts.append(_listed(design, aggregator))
     return Section("The forecasts", _say("forecasts", design), tuple(parts))
 
 
@@ -176,17 +180,21 @@ def _curve_table(aggregator: CurveAggregator) -> Table:
     return Table("Forecasts by the pooled report", ("pooled report", "forecast"), rows, "")
 
 
-def _listed(design: Design, aggregator: TableAggregator, family: FiniteRecord) -> Table:
-    several = aggregator.forecasts.ndim == 2
-    heads = tuple(f"Pr[{state}]" for state in (family.states if several else family.states[1:]))
+def _listed(design: Design, aggregator: TableAggregator) -> Table:
+    family, count = design.family, len(aggregator.reports)
+    agents: tuple[str, ...] = tuple(f"agent {k + 1}" for k in range(aggregator.agents))
+    heads: tuple[str, ...] = ("forecast",)
+    looked_up = isinstance(family, FiniteRecord) and count <= MOST_PROFILES
+    if isinstance(family, FiniteRecord):
+        several = aggregator.forecasts.ndim == 2
+        agents, heads = family.agents, tuple(f"Pr[{state}]" for state in family.states[not several :])
     forecasts = aggregator.forecasts.reshape(len(aggregator.forecasts), -1)
     rows = tuple(
         (*(_report(agent) for agent in profile), *(f"{value:.6f}" for value in forecast))
         for profile, forecast in zip(aggregator.reports[:MOST_ROWS], forecasts[:MOST_ROWS], strict=True)
     )
-    columns = (*(f"{name} says" for name in family.agents), *heads)
-    count = len(aggregator.reports)
-    return Table("Forecasts by reports", columns, rows, _cut(design, count, looked_up=count <= MOST_PROFILES))
+    columns = (*(f"{name} says" for name in agents), *heads)
+    return Table("Forecasts by reports", columns, rows, _cut(design, count, looked_up=looked_up))
 
 
 def _report(agent: Floats) -> str:
