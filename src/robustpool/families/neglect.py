@@ -35,7 +35,7 @@ from .world import World
 from .worst_case import STARTS, STEPS, WorstCase, _inside, _logit, _random_starts, decode, encode, tabulated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..aggregators.restrictions import Restriction
     from ..losses.loss import Loss
@@ -71,6 +71,11 @@ class Neglect(World):
         """Check the numbers."""
         object.__setattr__(self, "prior_range", self.ordinary.prior_range)
         object.__setattr__(self, "neglect", checks.interval("neglect", self.neglect, least=0, most=1))
+
+    @classmethod
+    def of_certificate(cls, data: Mapping[str, Any]) -> Neglect:
+        """See World: a certificate names one lambda."""
+        return super().of_certificate({**data, "neglect": (data["neglect"], data["neglect"])})
 
     @property
     def ordinary(self) -> ConditionallyIndependent:
