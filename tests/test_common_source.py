@@ -145,7 +145,7 @@ def test_a_certificate_names_the_world() -> None:
     certificate = rp.Certificate(
         {"family": family, "loss": "square", "paradigm": "additive", "lower": {"bound": 0.02}, "claims": []}
     )
-    _, lines = results.certificate(RULE, certificate, "CERT.json", finished=True, seconds=1.0, obstacle=None)
+    _, lines = results.certificate(RULE.name, certificate, "CERT.json", finished=True, seconds=1.0, obstacle=None)
     assert any("2 agents with a common source, any reports, any prior" in line for line in lines)
 
 

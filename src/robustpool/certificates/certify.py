@@ -29,7 +29,8 @@ from .independent import prove_independent
 from .neglect import prove_neglect
 from .progress import Progress, Steps
 
-PROOFS: dict[str, Callable[[Any, Any, str, float | None, int], Steps]] = {
+Proof = Callable[[Any, Any, str, float | None, int], Steps]
+PROOFS: dict[str, Proof] = {
     "conditionally-independent": prove_independent,
     "common-source": prove_common_source,
     "neglect": prove_neglect,
@@ -101,7 +102,8 @@ def certification(
             raise UnsupportedError(f"a finite family is certified for the loss 'square' only; it is {loss!r}.")
         return _exact(chosen, family, paradigm)
     _check_design(chosen, paradigm, loss)
-    return PROOFS.get(family.kind, _from_below)(chosen, family, loss, tolerance, rng)
+    proof: Proof = PROOFS.get(family.kind, _from_below)
+    return proof(chosen, family, loss, tolerance, rng)
 
 
 def _own_family(chosen: Any) -> World:
