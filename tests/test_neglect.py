@@ -193,7 +193,7 @@ def test_the_linear_rule_is_proved_to_attain_the_lower_bound(proof: rp.Certifica
         ("value", {"bound": 0.00889}, "value.bound is 0.00889, but against its two structures some aggregator has"),
         ("value", {"prior": 0.5}, "value.prior must lie between 0 and 1/2; it is 0.5"),
         ("lower", {"posteriors": [0.5, 0.4]}, "with the prior strictly between them"),
-        ("family", {"neglect": 0.4}, "agents times lambda from 1 on; it is 0.8"),
+        ("family", {"neglect": 0.4}, "agents times lambda from 1 on; it is about 0.8"),
         ("family", {"neglect": 0.8}, "lower.bound is|the inequality fails"),
         ("family", {"neglect": 1.5}, r"family.neglect must lie in \[0, 1\]; it is 1.5"),
         ("family", {"agents": 0}, "family.agents must be a whole number from 1 to"),
@@ -265,3 +265,12 @@ def test_a_design_is_saved_and_read_and_the_command_line_knows_the_option(tmp_pa
     assert family == Neglect(2, None, None, neglect=(0.6, 0.7))
     with input_error("--neglect is not an option of the world independent; it belongs to neglect"):
         WorldOptions(neglect=(0.5, 1.0)).of("mean")
+
+
+def test_a_third_that_is_rounded_down_is_less_than_one_agent() -> None:
+    with unsupported_error("n lambda from 1 on"):
+        rp.certify("product", rp.Neglect(3, None, None, neglect=(1 / 3, 1 / 3)))
+    with pytest.raises(Refused, match=r"at least one agent; about 5\.55.*e-17 of one is missing"):
+        check_upper(
+            Phi(Fraction(1)), 3 * Fraction(1 / 3), (Fraction(0), Fraction(1)), {"kind": "slopes"}, Fraction(1), Budget()
+        )

@@ -80,7 +80,7 @@ def minimax(reports: Floats, weights: Floats) -> Floats:
 
     with a, t and c as for two options (`robustpool.aggregators.pools.stretch`). For two options it is the rule of the same
     name. For two answers and 3, 4, 5 options a search *found* the worst cases 0.076329, 0.100657 and 0.121164; no rule has less
-    than 0.076277, 0.100088 and 0.119273 (docs/derivations/several-states.md).
+    than 0.076278, 0.100088 and 0.119273 (docs/derivations/several-states.md).
     """
     options = reports.shape[2]
     n = np.count_nonzero(weights > 0, axis=1)

@@ -51,8 +51,9 @@ def best_m(states: int, agents: int) -> Fraction:
 def lower_bound_of_states(states: int, agents: int = 2) -> Fraction:
     """LB_{K,n}: no aggregator of n conditionally independent reports on K states has a smaller worst case under the square loss.
 
-    >>> [f"{float(lower_bound_of_states(states)):.6f}" for states in (2, 3, 4, 5)]
-    ['0.022542', '0.076278', '0.100088', '0.119274']
+    >>> from robustpool.wording import outward
+    >>> [outward(float(lower_bound_of_states(states)), "ROUND_FLOOR", 6) for states in (2, 3, 4, 5)]
+    ['0.022542', '0.076278', '0.100088', '0.119273']
     """
     checks.whole("states", states, least=2)
     checks.whole("agents", agents, least=1)

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 TITLE = "The minimax table"
 
 WHAT = (
-    "A rule's regret is its expected loss minus that of someone who knows how the forecasters came by their forecasts. Each row "
-    "bounds the smallest worst-case regret that a rule can have in a setting. No rule is below the lower bound. The rule of the "
-    "row is never above an upper bound that is proved."
+    "The regret of a rule is its expected loss minus that of someone who knows how the forecasters came by their forecasts. Each "
+    "row bounds the smallest worst-case regret that a rule can have in one setting. No rule has a worst case below the lower "
+    "bound. If the upper bound is proved, the worst case of the row's rule is not above it."
 )
 KINDS = (
-    "Proved bounds come from a certificate or a theorem; proved upper bounds are rounded up. Found upper bounds are the worst "
-    "case that a search found, rounded down: the rule might have a worse one. Lower bounds are rounded down. Published is the best "
-    "published upper bound for the same setting that we know, with its source."
+    "A proved bound comes from a certificate or a theorem. A found upper bound is the worst case that a search found; the rule "
+    "might have a worse one. Proved upper bounds are rounded up, and all other bounds down. The last column has the best published "
+    "upper bound that we know for the same setting, with its source."
 )
 AGAIN = (
-    "`robustpool table --recompute` runs the commands of all rows that do not take minutes and verifies every certificate; "
+    "`robustpool table --recompute` runs the commands of all rows that do not take minutes, and verifies every certificate. "
     "`--row NAME` runs one row."
 )
 
