@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from robustpool.certificates.certify import Progress
+    from robustpool.certificates.progress import Progress
 
 Data = dict[str, Any]
 BUDGET = 3_000_000  # steps, for a forgery: honest certificates of these kinds take a tenth

@@ -21,6 +21,7 @@ from robustpool.verification.common_source import Slab, check_upper, close_to_1,
 from robustpool.verification.dual import proved
 from robustpool.verification.intervals import Interval
 from robustpool.verification.reading import Budget, Refused
+from robustpool.views import results
 
 if TYPE_CHECKING:
     from robustpool.typing import Floats
@@ -130,11 +131,22 @@ def test_wrong_numbers_are_refused() -> None:
         CommonSource(2, None).nature(Square(), "additive", [])
     with unsupported_error(r"^a worst case is searched for at most 100 agents; there are 101\.$"):
         rp.worst_case(RULE, CommonSource(101))
-    with unsupported_error(r"only the rule common-source is certified, for two agents and all priors\.$"):
+    with unsupported_error(
+        r"only the rule common-source is certified, for two agents, all priors and the square loss\.$"
+    ):
         rp.certify("mean", CommonSource())
 
 
 # ------------------------------------------------------------------------------------------------------------- the proof
+
+
+def test_a_certificate_names_the_world() -> None:
+    family = {"kind": "common-source", "agents": 2, "prior_range": [0.0, 1.0]}
+    certificate = rp.Certificate(
+        {"family": family, "loss": "square", "paradigm": "additive", "lower": {"bound": 0.02}, "claims": []}
+    )
+    _, lines = results.certificate(RULE.name, certificate, "CERT.json", finished=True, seconds=1.0, obstacle=None)
+    assert any("2 agents with a common source, any reports, any prior" in line for line in lines)
 
 
 def test_the_verifier_has_the_same_rule() -> None:

@@ -84,6 +84,9 @@ def test_named_rules(agents: int) -> None:
         law: Any = rp.worst_case(rule, Correlated(agents, 20)).structure
         assert law.loss == pytest.approx(0.25, abs=1e-9)
         assert law.at_most == pytest.approx(0.25, abs=1e-9)
+
+
+def test_rules_that_are_worse_than_one_quarter() -> None:
     assert 0.2606 < rp.worst_case("extremized-odds", Correlated(2, None)).regret < 0.2607
     assert 0.2828 < rp.worst_case("product", Correlated(3, None)).regret < 0.2829
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from robustpool.certificates.certify import Progress
+    from robustpool.certificates.progress import Progress
 
     Floats = NDArray[np.float64]
 

@@ -26,7 +26,6 @@ class Revealed(World):
     reports: int = 10
     priors: int = 20
     mirrored: bool = True
-    identical: bool = False
     kind: ClassVar[str] = "revealed"
 
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002
@@ -46,7 +45,6 @@ class Revealed(World):
             kind=kind,
             parameters=("prior",),
             mirrored=self.mirrored,
-            identical=self.identical,
         )
 
     def circumstance(self, number: int) -> Circumstance:
@@ -83,13 +81,6 @@ def test_the_worst_of_a_table_is_the_worst_of_all_structures() -> None:
     answer = nature.answer(table)
     assert answer.value == pytest.approx(payoffs.max(), abs=1e-14)
     assert (answer.labels[0] == labels[payoffs.argmax()]).all()
-
-
-def test_identical_agents_are_a_part_of_all() -> None:
-    every, identical = rp.solve(Revealed(2, 6, 12)), rp.solve(Revealed(2, 6, 12, identical=True))
-    assert identical.upper <= every.upper + 1e-9
-    pairs = [name.partition("reports ")[2].split(", ") for name, _ in identical.mixture.heaviest(3)]
-    assert all(first == second for first, second in pairs)
 
 
 def test_a_mixture_names_its_structures() -> None:

@@ -35,10 +35,18 @@ def stretched(k: float) -> CurveAggregator:
     return CurveAggregator(1000, knots, np.concatenate(([0.0], ndtr(k * np.linspace(-6, 6, 601)), [1.0])))
 
 
+class Solutions(dict[int, rp.Solution]):
+    """Designs by the number of agents, each made when it is first asked for."""
+
+    def __missing__(self, n: int) -> rp.Solution:
+        self[n] = rp.solve(PartialInformation(agents=n))
+        return self[n]
+
+
 @pytest.fixture(scope="module")
 def solutions() -> dict[int, rp.Solution]:
-    """Designs for the four numbers of agents of the table."""
-    return {n: rp.solve(PartialInformation(agents=n)) for n in (2, 5, 20, 100)}
+    """Designs for the numbers of agents of the table."""
+    return Solutions()
 
 
 # ---------------------------------------------------------------------------------------------------------- one structure
@@ -218,7 +226,15 @@ def test_starts_have_the_corner_that_binds_first() -> None:
 # ------------------------------------------------------------------------------------------------------------- the values
 
 
-@pytest.mark.parametrize(("n", "value"), [(2, 0.027067), (5, 0.063715), (20, 0.090272), (100, 0.098713)])
+@pytest.mark.parametrize(
+    ("n", "value"),
+    [
+        (2, 0.027067),
+        pytest.param(5, 0.063715, marks=pytest.mark.slow),
+        (20, 0.090272),
+        pytest.param(100, 0.098713, marks=pytest.mark.slow),
+    ],
+)
 def test_values(solutions: dict[int, rp.Solution], n: int, value: float) -> None:
     solution = solutions[n]
     assert solution.converged
@@ -285,7 +301,7 @@ def test_the_value_agrees_with_one_and_two_dimensional_solves(
     assert second_method(n, dispersion) == pytest.approx(solutions[n].upper, abs=1e-4)
 
 
-@pytest.mark.parametrize("n", [2, 5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 20))])
 def test_the_lower_bound_holds_for_all_rules_of_all_reports(solutions: dict[int, rp.Solution], n: int) -> None:
     """The Bayesian who sees every report and knows nature's mixture has the regret of the lower bound, by simulation."""
     mixture, rng = solutions[n].mixture, np.random.default_rng(5)
@@ -324,10 +340,9 @@ def test_agents_who_all_know_the_same_leave_nothing_to_regret() -> None:
     assert solution.aggregator([[0.83] * 20]) == pytest.approx([0.83])
 
 
-def test_a_thousand_agents_take_seconds() -> None:
+def test_a_thousand_agents() -> None:
     solution = rp.solve(PartialInformation(agents=1000), tolerance=1e-5)
     assert solution.converged
-    assert solution.seconds < 60  # two on an idle machine
     assert solution.lower == pytest.approx(0.10071, abs=2e-5)
 
 
@@ -364,7 +379,7 @@ def test_the_cut_is_exact_at_the_centre() -> None:
 # -------------------------------------------------------------------------------------------------- worst cases of rules
 
 
-@pytest.mark.parametrize("n", [2, 5])
+@pytest.mark.parametrize("n", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_any_rule_is_integrated_as_a_curve_is(n: int) -> None:
     family, curve = PartialInformation(agents=n), stretched(1.5)
     exact, simulated = rp.worst_case(curve, family), rp.worst_case(lambda x: ndtr(1.5 * ndtri(x).mean(axis=1)), family)
@@ -412,12 +427,12 @@ def test_estimates_need_questions() -> None:
 
 def test_a_design_is_saved_and_loaded(solutions: dict[int, rp.Solution], tmp_path: Path) -> None:
     path = tmp_path / "design.json"
-    rp.save_design(solutions[5], path)
+    rp.save_design(solutions[20], path)
     design = rp.load_design(path)
-    assert design.family == PartialInformation(agents=5)
+    assert design.family == PartialInformation(agents=20)
     assert json.loads(path.read_text())["family"]["knowable"] == 0.9
-    x = np.random.default_rng(0).random((50, 5))
-    np.testing.assert_array_equal(design(x), solutions[5].aggregator(x))
+    x = np.random.default_rng(0).random((50, 20))
+    np.testing.assert_array_equal(design(x), solutions[20].aggregator(x))
     assert design.fewer
     assert "curve of the mean probit" in design._repr_html_()
     assert rp.explain([0.7, 0.6], rule=path).forecast == pytest.approx(design([[0.7, 0.6]])[0])

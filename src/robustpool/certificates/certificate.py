@@ -21,13 +21,16 @@ INTERVALS = (
     "interval arithmetic on doubles, rounded outward; the cover, the bound of the tails and mixtures in exact rationals"
 )
 MIXTURES = "exact rationals; irrational forecasts in ball arithmetic (Arb)"
+BALLS = "ball arithmetic (Arb)"
 ARITHMETIC = {
+    "neglect": BALLS,
     "table": "exact rationals",
     "stretched-log-odds": f"{INTERVALS}; logarithms in ball arithmetic (Arb)",
     "log-odds": "ball arithmetic (Arb); the mixture of the value in exact rationals",
     "karmarkar": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
     "beta-pool": f"{INTERVALS}; the function of the mean in ball arithmetic (Arb)",
 }
+"""Of upper bounds, by the kind of the family or of the aggregator; intervals for the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +72,12 @@ class Certificate:
     @property
     def arithmetic(self) -> str:
         """In which arithmetic the bounds were proved."""
-        if self.data["loss"] == "log" or self.data["family"]["kind"] == "neglect":
-            return "ball arithmetic (Arb)"
+        if self.data["loss"] == "log":
+            return BALLS
         if "upper" not in self.data:
             return MIXTURES
-        return ARITHMETIC.get(self.data["aggregator"]["kind"], INTERVALS)
+        kinds = self.data["family"]["kind"], self.data["aggregator"]["kind"]
+        return next((ARITHMETIC[kind] for kind in kinds if kind in ARITHMETIC), INTERVALS)
 
     @property
     def claims(self) -> tuple[str, ...]:

@@ -1,24 +1,38 @@
-"""Slabs for two agents with a common source: slopes for each interval of p_0, as `robustpool.verification.common_source` reads them.
+"""Certificates for two agents with a common source, by slabs: slopes for each interval of p_0, as `robustpool.verification.common_source` reads them.
 
 A slab is tried with a width; if its slopes cannot be found it becomes narrower, and after a success the next one is wider.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..verification.common_source import Slab, SourceRule, close_to_1
+from ..aggregators import pools
+from ..aggregators.rules import Rule
+from ..errors import UnsupportedError
+from ..families.conditionally_independent import ConditionallyIndependent
+from ..families.worst_case import worst_case
+from ..verification.common_source import Slab, SourceRule, close_to_1, read_source
+from .certificate import label_of, write_certificate
 from .cover import edges, find_tail, witness_of
 from .dual import Piece, Problem, Proved, halves, prove_interval
+from .independent import entry_of, value_claims
+from .mixtures import lower_claim
+from .progress import Progress, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..families.common_source import CommonSource
     from ..typing import Floats
 
+TOLERANCE = 1.99e-3
 STEP = 1.3  # between the ends of the first intervals of priors, as odds
 FIRST, WIDEST, NARROWEST = 0.16, 4.0, 1e-3  # widths of slabs, in units of the bound
 WIDER, NARROWER = 1.12, 0.65  # the next slab after a success and after a failure, which costs as much as a success
@@ -34,6 +48,51 @@ class Slabs(NamedTuple):
     reached: float
     entries: list[dict[str, Any]]
     finished: bool
+
+
+def prove_common_source(chosen: Any, family: CommonSource, loss: str, tolerance: float | None, rng: int) -> Steps:  # noqa: ARG001
+    """Two agents with a common source and the rule of that name: one slab of p_0 after the other.
+
+    The lower bounds are those of conditionally independent agents, who are among them.
+    """
+    if (
+        not isinstance(chosen, Rule)
+        or chosen.name != "common-source"
+        or family.agents != 2
+        or family.prior_range != (0.0, 1.0)
+        or loss != "square"
+    ):
+        raise UnsupportedError(
+            "for agents with a common source, only the rule common-source is certified, for two agents, all priors and the square "
+            "loss."
+        )
+    names = ("slope", "d", "kappa", "k")
+    aggregator = {"kind": "common-source", **dict(zip(names, pools.SOURCE_OF_TWO, strict=True))}
+    rule = read_source(aggregator)
+    inner = ConditionallyIndependent(2, None, None)
+    found, worst = worst_case(chosen, family).regret, worst_case(chosen, inner)
+    bound = math.ceil((found + (tolerance or TOLERANCE)) * 1e5) / 1e5
+    lower = lower_claim([entry_of(worst, None, inner)], rule.forecast, 2, inner.prior_range, loss)
+    base = {
+        "family": {"kind": "common-source", "agents": 2, "prior_range": [0.0, 1.0]},
+        "loss": "square",
+        "paradigm": "additive",
+        "aggregator": aggregator,
+        "lower": lower,
+        "value": value_claims(chosen, inner, loss)["value"],
+    }
+    last = Progress(math.inf, found, 0, 1, partial(write_certificate, base, label_of(chosen)))
+    yield last
+    for state in cover_slabs(rule, chosen, bound):
+        done = round(100 * state.reached)
+        last = replace(last, done=done, left=max(100 - done, 1))
+        if state.finished:
+            upper = {"bound": bound, "witness": {"kind": "slabs", "slabs": state.entries}}
+            write = partial(write_certificate, {**base, "upper": upper}, label_of(chosen))
+            last = Progress(bound, found, len(state.entries), 0, write)
+        yield last
+    if last.left:
+        yield replace(last, obstacle=f"no slopes were found for the bound {bound:g}; give a larger tolerance")
 
 
 def cover_slabs(

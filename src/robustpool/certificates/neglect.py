@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UnsupportedError
 from ..verification.log_odds import read_phi
 from ..verification.neglect import informed_regret, pair_bound
 from ..verification.reading import Refused
+from .certifiable import describe
+from .certificate import label_of, write_certificate
 from .log_odds import certify_phi
 from .mixtures import outward
+from .progress import Progress, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +30,19 @@ class Stage(NamedTuple):
     parts: dict[str, Any]
 
 
-def neglect_certificate(aggregator: dict[str, Any], family: Neglect, tolerance: float) -> Iterator[Stage]:
+def prove_neglect(chosen: Any, family: Neglect, loss: str, tolerance: float | None, rng: int) -> Steps:  # noqa: ARG001
+    """Bounds that approach each other, stage by stage."""
+    if loss != "square":
+        raise UnsupportedError(f"base-rate neglect is certified for the loss 'square' only; it is {loss!r}.")
+    aggregator = describe(chosen, family.agents)
+    slack = tolerance or 1e-9
+    for done, stage in enumerate(_stages(aggregator, family, slack), 1):
+        reached = stage.upper <= stage.found + slack * (1 + 1e-6) + 1e-16
+        certificate = partial(write_certificate, stage.parts, label_of(chosen))
+        yield Progress(stage.upper, stage.found, done, int(not reached), certificate)
+
+
+def _stages(aggregator: dict[str, Any], family: Neglect, tolerance: float) -> Iterator[Stage]:
     """Bounds for a rule as a certificate names it, the last within ``tolerance`` of each other if the proof succeeds."""
     low, high = family.neglect
     if (

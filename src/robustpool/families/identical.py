@@ -29,7 +29,7 @@ from ..wording import counted
 from .compass import climbed
 from .conditionally_independent import ConditionallyIndependent
 from .nature import Answer, LabelledStructures, Mixture, Nature
-from .regret import forecasts_of
+from .regret import expected_divergence, forecasts_of
 from .world import World
 from .worst_case import SAME, WorstCase
 
@@ -181,12 +181,7 @@ def regrets_of_experiments(
     drawn = multisets(signals, agents)  # (C, n), which signal each agent has
     counts = np.stack([(drawn == k).sum(axis=1) for k in range(signals)], axis=1)
     mass = masses_of_counts(chances, posteriors, counts)
-    chance = mass.sum(axis=2)
-    comes = chance > 0
-    f = np.full((*chance.shape, 2), 0.5)
-    f[comes] = forecasts_of(aggregator, posteriors[:, drawn][comes], 2)
-    g = np.divide(mass, chance[:, :, None], out=np.full(mass.shape, 0.5), where=comes[:, :, None])
-    return np.sum(chance * loss.divergence(f.reshape(-1, 2), g.reshape(-1, 2)).reshape(chance.shape), axis=1)
+    return expected_divergence(aggregator, posteriors[:, drawn], mass, loss)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,12 +30,12 @@ from .grid_oracle import WorstStructures, joined, parameters, worst_by_prior
 from .independent_nature import IndependentNature, has_oracle, independent_nature
 from .many_agents import MOST_WORK, symmetric_table, work, worst_of
 from .nature import LabelledStructures, Mixture, Nature
-from .regret import forecasts_of
+from .regret import expected_divergence
 from .world import World
-from .worst_case import STARTS, STEPS, WorstCase, _inside, _logit, _random_starts, decode, encode, tabulated
+from .worst_case import STARTS, STEPS, WorstCase, decode, encode, inside, logit, logit_range, random_starts, tabulated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..aggregators.restrictions import Restriction
     from ..losses.loss import Loss
@@ -71,6 +71,11 @@ class Neglect(World):
         """Check the numbers."""
         object.__setattr__(self, "prior_range", self.ordinary.prior_range)
         object.__setattr__(self, "neglect", checks.interval("neglect", self.neglect, least=0, most=1))
+
+    @classmethod
+    def of_certificate(cls, data: Mapping[str, Any]) -> Neglect:
+        """See World: a certificate names one lambda."""
+        return super().of_certificate({**data, "neglect": (data["neglect"], data["neglect"])})
 
     @property
     def ordinary(self) -> ConditionallyIndependent:
@@ -220,7 +225,7 @@ def neglected(posteriors: Floats, priors: Floats, power: Floats) -> Floats:
     >>> neglected(np.array([0.2, 0.5]), np.array([0.2, 0.2]), np.array([0.0, 0.0]))   # nothing learned, and evidence
     array([0.5, 0.8])
     """
-    factor = np.exp((power - 1.0) * _logit(np.clip(priors, 1e-300, 1 - 1e-16)))
+    factor = np.exp((power - 1.0) * logit(np.clip(priors, 1e-300, 1 - 1e-16)))
     return np.asarray(posteriors * factor / (posteriors * factor + (1.0 - posteriors)))
 
 
@@ -347,18 +352,13 @@ class Search:
         prior, posteriors = decode(points[:, 1:])
         profile, mass = independent_profiles(posteriors), independent_masses(prior, posteriors)
         said = neglected(profile, prior[:, None, None], points[:, :1, None])
-        chance = mass.sum(axis=2)
-        comes = chance > 0
-        f = np.full((*chance.shape, 2), 0.5)
-        f[comes] = forecasts_of(self.aggregator, said[comes], 2)
-        g = np.divide(mass, chance[:, :, None], out=np.full(mass.shape, 0.5), where=comes[:, :, None])
-        return np.sum(chance * self.loss.divergence(f.reshape(-1, 2), g.reshape(-1, 2)).reshape(chance.shape), axis=1)
+        return expected_divergence(self.aggregator, said, mass, self.loss)
 
     def grid_starts(self) -> Floats:
         """The best structures of coarse grids that are dense at the corners."""
         tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.0])
         said = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 24) / 24, tails, 1 - tails)))
-        low, high = _inside(self.family.prior_range)
+        low, high = inside(self.family.prior_range)
         priors = np.unique(np.clip(np.concatenate((np.arange(1, 48) / 48, tails, 1 - tails)), low, high))
         forecasts, starts = tabulated(self.aggregator, said), []
         for power in self.family.levels:
@@ -371,12 +371,12 @@ class Search:
 
     def random_starts(self, rng: np.random.Generator) -> Floats:
         """Structures drawn at random, with the lambdas of a grid."""
-        points = _random_starts(self.family.agents, rng)
+        points = random_starts(self.family.agents, rng)
         return np.column_stack((rng.choice(self.family.levels, len(points)), points))
 
     def clipped(self, points: Floats) -> Floats:
         """Points brought back into the box."""
         points[..., 0] = np.clip(points[..., 0], *self.family.neglect)
-        points[..., 1] = np.clip(points[..., 1], *map(_logit, _inside(self.family.prior_range)))
+        points[..., 1] = np.clip(points[..., 1], *logit_range(self.family.prior_range))
         points[..., 2:] = np.clip(points[..., 2:], 0.0, 1.0)
         return points

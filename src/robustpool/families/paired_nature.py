@@ -29,7 +29,7 @@ from ..structures.binary_structure import independent_profiles
 from .nature import NO_CONTINUUM, Answer, LabelledStructures, Mixture, Nature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ..aggregators.restrictions import Restriction
     from ..game.feasible import FeasibleTables
@@ -61,7 +61,6 @@ class PairedNature(Nature):
     parameters: tuple[str, ...]  # what a circumstance's numbers are called
     tables: FeasibleTables
     paradigm: str = "additive"
-    identical: bool = False  # whether all agents have the same pair
     exchanged: tuple[str, ...] = ("agents",)  # what the tables treat alike
 
     def answer(self, table: Floats) -> Answer:
@@ -92,10 +91,7 @@ class PairedNature(Nature):
 
     def choices(self, circumstance: Circumstance) -> Integers:
         """Which pairs the agents may have, shape (structures, agents)."""
-        count = len(circumstance.pairs)
-        if self.identical:
-            return np.repeat(np.arange(count)[:, None], self.agents, axis=1)
-        return multisets(count, self.agents)
+        return multisets(len(circumstance.pairs), self.agents)
 
     @cached_property
     def offsets(self) -> dict[int, Floats]:
@@ -164,13 +160,10 @@ def paired_nature(
     kind: str,
     parameters: tuple[str, ...],
     mirrored: bool = False,
-    identical: bool = False,
-    start: str | Callable[[Floats], Floats] = "geometric-odds",
 ) -> PairedNature:
     """Nature with these circumstances, reports in multiples of 1/``reports`` and a table that treats the agents alike.
 
-    ``mirrored`` says that the family is the same with the states exchanged; then so is the table. ``start`` is the rule
-    that the table starts from.
+    ``mirrored`` says that the family is the same with the states exchanged; then so is the table.
     """
     if kind != "grid":
         raise UnsupportedError(NO_CONTINUUM)
@@ -181,7 +174,7 @@ def paired_nature(
     most = max(len(circumstance.pairs) for circumstance in circumstances)
     checks.fits_in_memory(f"structures of {agents} agents with {most} pairs of reports", 24.0 * float(most) ** agents)
     folded = [Mirrored()] if mirrored and not restrictions else []
-    rule = get_rule(start) if isinstance(start, str) else start
+    rule = get_rule("geometric-odds")
     tables = symmetric_tables(np.arange(reports + 1) / reports, agents, loss, [*restrictions, *folded], rule)
     exchanged = ("agents", "states") if folded else ("agents",)
-    return PairedNature(circumstances, reports + 1, agents, parameters, tables, paradigm, identical, exchanged)
+    return PairedNature(circumstances, reports + 1, agents, parameters, tables, paradigm, exchanged)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .partial_information import FURTHEST
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from .partial_information import PartialInformation
 
 THRESHOLDS = 121
-FURTHEST = 7.0
 SHARES = np.array([0.0, 0.3, 0.7, 1.0])
 MOVES = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
 FIRST = np.array([0.5, 0.5, 0.5]) * np.array([1.0 / 20, 0.3, 0.3])

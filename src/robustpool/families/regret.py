@@ -57,6 +57,19 @@ def regrets(
     return np.where(pinning & (losses > NO_LOSS), np.inf, payoffs)
 
 
+def expected_divergence(aggregator: AnyAggregator, profiles: Floats, masses: Floats, loss: Loss) -> Floats:
+    """The regret E[D(f, g)] of structures with profiles (m, C, n) of two states and Pr[profile, omega] (m, C, 2): (m,).
+
+    f is what the aggregator says and g the posterior. Where a profile never comes, the aggregator is not asked.
+    """
+    chance = masses.sum(axis=2)
+    comes = chance > 0
+    f = np.full((*chance.shape, 2), 0.5)
+    f[comes] = forecasts_of(aggregator, profiles[comes], 2)
+    g = np.divide(masses, chance[:, :, None], out=np.full(masses.shape, 0.5), where=comes[:, :, None])
+    return np.sum(chance * loss.divergence(f.reshape(-1, 2), g.reshape(-1, 2)).reshape(chance.shape), axis=1)
+
+
 def forecasts_of(aggregator: AnyAggregator, profiles: Floats, states: int) -> Floats:
     """What an aggregator says at each profile, checked, as probability vectors of shape (profiles, states)."""
     function = as_aggregator(aggregator)

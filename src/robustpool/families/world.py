@@ -8,7 +8,7 @@ nature, for designs, and its own search for the worst structure of an aggregator
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,8 @@ from .. import html
 from ..aggregators.grid import GridAggregator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     from ..aggregators.restrictions import Restriction
     from ..designs.records import Settings
@@ -36,6 +37,12 @@ class World(ABC):
     """The grids, if it has any, that a search for the worst case leaves open."""
 
     agents: int
+
+    @classmethod
+    def of_certificate(cls, data: Mapping[str, Any]) -> Self:
+        """The family that a certificate names: its options, and no grids."""
+        grids = {field.name: None for field in fields(cls) if field.name in cls.open_fields}  # type: ignore[arg-type]
+        return cls(**grids, **{name: value for name, value in data.items() if name != "kind"})
 
     def fingerprint(self) -> str:
         """A text that names the family."""

@@ -37,7 +37,7 @@ from .conditionally_independent import ConditionallyIndependent
 from .finite import FiniteFamily
 from .grid_oracle import PARTS, Grid, WorstStructures, joined, oracle_grid, parameters, worst_any_prior, worst_by_prior
 from .many_agents import MOST_WORK, ascended, symmetric_table, work, worst_any_prior_of, worst_of
-from .regret import forecasts_of, regrets
+from .regret import expected_divergence, forecasts_of, regrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +152,7 @@ def worst_independent(
     if family.agents == 2 and loss.kernel is not None:
         starts = search.grid_starts()
     else:
-        starts = np.concatenate((_random_starts(family.agents, rng), search.ascent_starts(family.agents, STARTS)))
+        starts = np.concatenate((random_starts(family.agents, rng), search.ascent_starts(family.agents, STARTS)))
     return search.best_of(search.climb(search.clipped(starts), rng))
 
 
@@ -313,7 +313,7 @@ class Search:
             prior, *reports = best.labels[0]
             near = np.add.outer(reports, width * np.linspace(-1, 1, 9))
             x = np.unique(np.concatenate((_knots(self.aggregator), np.clip(near.ravel(), 0, 1))))
-            priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), *_inside(self.prior_range)))
+            priors = np.unique(np.clip(prior + width * np.linspace(-1, 1, 13), *inside(self.prior_range)))
             response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
             if response.value > best.value:
                 best = WorstStructures(response.values.max(keepdims=True), response.worst(1))
@@ -324,7 +324,7 @@ class Search:
         """The best structures of a coarse grid that is dense at the corners, one for each of the best priors."""
         tails = 10.0 ** np.array([-9.0, -6.0, -4.0, -3.0, -2.5, -2.0, -1.6])
         x = np.unique(np.concatenate(([0.0, 1.0], np.arange(1, 32) / 32, tails, 1 - tails, _knots(self.aggregator))))
-        low, high = _inside(self.prior_range)
+        low, high = inside(self.prior_range)
         priors = np.unique(np.concatenate((np.arange(1, 64) / 64, tails, 1 - tails, np.linspace(low, high, 33))))
         priors = priors[(priors >= low) & (priors <= high)]
         response = worst_by_prior(x, tabulated(self.aggregator, x), priors, loss=self.loss)
@@ -339,7 +339,7 @@ class Search:
         said = by_multiset(self.aggregator, x, agents)
         if said is None:
             return none
-        low, high = _inside(self.prior_range)
+        low, high = inside(self.prior_range)
         priors = np.unique(np.concatenate((np.arange(1, 32) / 32, [1e-4, 1e-2, 0.99], np.linspace(low, high, 17))))
         priors = priors[(priors >= low) & (priors <= high)]
         return starts_from(ascended(symmetric_table(x, agents, said, loss=self.loss), priors), count, every=3)
@@ -385,7 +385,7 @@ def starts_from(response: WorstStructures, count: int, every: int) -> Floats:
     return encode(*parameters(np.concatenate((labels[: count // 2], labels[count // 2 :: every]))[:count]))
 
 
-def _random_starts(agents: int, rng: np.random.Generator) -> Floats:
+def random_starts(agents: int, rng: np.random.Generator) -> Floats:
     """Structures drawn at random; in a third of them all agents are alike, in a third every low report is 0.
 
     In half of the others only the first agent learns anything: the worst case of every function of the summed log-odds
@@ -410,19 +410,14 @@ def continuous_regrets(aggregator: AnyAggregator, points: Floats, loss: Loss, ch
     profile, mass = independent_profiles(reports), independent_masses(prior, reports)
     if chances is not None:
         profile, mass = event_reports(profile, chances), event_masses(mass, chances)
-    chance = mass.sum(axis=2)
-    comes = chance > 0
-    f = np.full((*chance.shape, 2), 0.5)
-    f[comes] = forecasts_of(aggregator, profile[comes], 2)
-    g = np.divide(mass, chance[:, :, None], out=np.full(mass.shape, 0.5), where=comes[:, :, None])
-    return np.sum(chance * loss.divergence(f.reshape(-1, 2), g.reshape(-1, 2)).reshape(chance.shape), axis=1)
+    return expected_divergence(aggregator, profile, mass, loss)
 
 
 def encode(prior: Floats, reports: Floats) -> Floats:
     """Structures as points: logit mu, then u = low / mu and v = (1 - high) / (1 - mu) of each agent."""
     u = reports[:, :, 0] / prior[:, None]
     v = (1 - reports[:, :, 1]) / (1 - prior[:, None])
-    return np.concatenate((_logit(prior)[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
+    return np.concatenate((logit(prior)[:, None], np.stack((u, v), axis=2).reshape(len(prior), -1)), axis=1)
 
 
 def decode(points: Floats) -> tuple[Floats, Floats]:
@@ -440,12 +435,12 @@ def labelled(points: Floats) -> Floats:
     return np.column_stack((prior, reports.reshape(len(prior), -1)))
 
 
-def _logit(prior: Any) -> Any:
+def logit(prior: Any) -> Any:
     """logit mu."""
     return np.log(prior) - np.log1p(-prior)
 
 
-def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
+def inside(prior_range: tuple[float, float]) -> tuple[float, float]:
     """The range without 0 and 1, as far as the search goes: from 1e-9 to 1 - 1e-9, unless it lies beyond."""
     low, high = prior_range
     low, high = low or min(1e-9, high / 2), high if high < 1 else max(1 - 1e-9, (1 + low) / 2)
@@ -454,5 +449,5 @@ def _inside(prior_range: tuple[float, float]) -> tuple[float, float]:
 
 def logit_range(prior_range: tuple[float, float]) -> tuple[float, float]:
     """The log-odds of the priors that the search takes."""
-    low, high = map(_logit, _inside(prior_range))
+    low, high = map(logit, inside(prior_range))
     return float(low), float(high)

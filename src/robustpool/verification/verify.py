@@ -130,18 +130,25 @@ def check(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None
 
 def check_bounds(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None] = lambda _: None) -> list[str]:
     """The proofs, and what they prove."""
-    family, aggregator, loss = data["family"], data["aggregator"], data["loss"]
-    if isinstance(family, Mapping) and family.get("kind") == "finite":
-        read(loss, word("square"), "the loss of a finite family")
-        check_finite(data, budget)
-        return claims(data, None)
-    if isinstance(family, Mapping) and family.get("kind") == "neglect":
-        summed: log_odds.Phi = read(aggregator, LOG_ODDS, "aggregator")["phi"]
-        check_neglect(data, summed, budget)
-        return claims(data, summed.formula)
-    if isinstance(family, Mapping) and family.get("kind") == "common-source":
-        return _check_common_source(data, budget, watch)
-    agents, prior_range = read_family(family)
+    kind = data["family"].get("kind") if isinstance(data["family"], Mapping) else None
+    return CHECKS.get(kind if isinstance(kind, str) else "", _check_independent)(data, budget, watch)
+
+
+def _check_finite(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None]) -> list[str]:  # noqa: ARG001
+    read(data["loss"], word("square"), "the loss of a finite family")
+    check_finite(data, budget)
+    return claims(data, None)
+
+
+def _check_neglect(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None]) -> list[str]:  # noqa: ARG001
+    summed: log_odds.Phi = read(data["aggregator"], LOG_ODDS, "aggregator")["phi"]
+    check_neglect(data, summed, budget)
+    return claims(data, summed.formula)
+
+
+def _check_independent(data: Mapping[str, Any], budget: Budget, watch: Callable[[float], None]) -> list[str]:
+    aggregator, loss = data["aggregator"], data["loss"]
+    agents, prior_range = read_family(data["family"])
     read(data["paradigm"], word("additive"), "paradigm")
     lower = read(data.get("lower"), LOWER, "lower")
     upper = read(data["upper"], UPPER, "upper") if "upper" in data else None
@@ -204,6 +211,10 @@ def _check_common_source(data: Mapping[str, Any], budget: Budget, watch: Callabl
         upper = read(data["upper"], UPPER, "upper")
         common_source.check_upper(source, upper["witness"], upper["bound"], budget, watch)
     return claims(data, source.formula)
+
+
+CHECKS = {"finite": _check_finite, "neglect": _check_neglect, "common-source": _check_common_source}
+"""By the kind of the family; all others must be conditionally independent agents."""
 
 
 def check_lower(

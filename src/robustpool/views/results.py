@@ -10,8 +10,7 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
-from ..families.conditionally_independent import ConditionallyIndependent
-from ..families.neglect import Neglect
+from ..families.worlds import class_of_kind
 from ..verification.claims import NOUNS
 from ..wording import between, between_points, counted, outward
 from .terminal import facts, table
@@ -133,10 +132,9 @@ def _over(family: dict[str, Any]) -> str:
     """Over which structures."""
     if family["kind"] == "finite":
         return f"the {counted(len(family['structures']), 'structure')} of the family"
-    every = (family["agents"], None, None, tuple(family["prior_range"]))
-    if family["kind"] == "neglect":
-        return Neglect(*every, (family["neglect"], family["neglect"])).words()
-    return ConditionallyIndependent(*every).words()
+    world = class_of_kind(family["kind"])
+    assert world is not None
+    return world.of_certificate(family).words()
 
 
 def verdict(verdict: Verification, seconds: float) -> View:
