@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 
 from programs import run_robustpool as run
+from robustpool.cli import app as commands
 from robustpool.cli import minimax as cli
 from robustpool.errors import InputError, SolverError
 from robustpool.minimax.recompute import agrees, recompute, rounded, save_record
@@ -24,6 +27,7 @@ from robustpool.views.page import render
 from test_references import ENTRY, ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ROWS = {row.name: row for row in minimax_rows()}
@@ -166,6 +170,62 @@ def test_ctrl_c_keeps_the_rows_that_are_done(monkeypatch: pytest.MonkeyPatch) ->
     assert [each.name for each in done] == ["a"]
     assert not finished
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def stub(result: object, printed: str = "") -> Callable[..., object]:
+    """An app that prints and then returns a status, or raises."""
+
+    def app(*_: object, **__: object) -> object:
+        sys.stdout.write(printed)
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    return app
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(130), typer.Exit(130), typer.Abort(), 130], ids=repr)
+def test_a_command_that_ctrl_c_stops_says_so(
+    stop: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever way typer reports Ctrl-C, the rows done so far are kept."""
+    monkeypatch.setattr(commands, "app", stub(stop))
+    with pytest.raises(KeyboardInterrupt):
+        cli.run_command("certify mean", ".")
+    true_answer = cli.run_command
+    monkeypatch.setattr(cli, "run_command", lambda text, folder: true_answer(text, folder) if done else answer(text))
+    done: list[bool] = []
+
+    def and_count(rows: list[Row], run: Callable[[str], dict[str, Any]]) -> Iterator[Row]:
+        for new in recompute(rows, run):
+            yield new
+            done.append(True)
+
+    monkeypatch.setattr("robustpool.minimax.recompute.recompute", and_count)
+    rows, finished = cli._recompute([row(), row(name="b")], save=False)
+    assert ([each.name for each in rows], finished) == (["a"], False)
+    assert "robustpool: stopped after 1 of 2 rows." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("result", [2, SystemExit(2), typer.Exit(2), 0, None], ids=repr)
+def test_a_command_without_an_answer_is_an_error(result: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "app", stub(result))
+    with pytest.raises(SolverError, match=r"`robustpool certify mean` gave no answer; its exit status is [02]\."):
+        cli.run_command("certify mean", ".")
+    for no in (1, typer.Exit(1)):
+        monkeypatch.setattr(commands, "app", stub(no, '{"verified": false}'))
+        assert cli.run_command("verify c.json", ".") == {"verified": False}
+
+
+def test_ctrl_c_that_a_command_turned_into_an_error_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: str, __: str) -> dict[str, Any]:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise SolverError("gave no answer")
+
+    monkeypatch.setattr(cli, "run_command", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cli._recompute([row()], save=False)
 
 
 def test_the_command() -> None:

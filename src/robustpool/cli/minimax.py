@@ -11,10 +11,10 @@ import threading
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Exit, Option
+from typer import Abort, Exit, Option
 
 from .command import command
-from .output import Answer
+from .output import Answer, say
 from .progress import share_bar
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def table(
 
     Lower bounds hold for every rule, upper bounds for the rule of the row. Proved bounds come from certificates or theorems,
     found ones from a search. Each row has the commands that compute it. With --recompute they run, certificates are
-    verified, and exit status 1 means that a bound differs from that on record. Ctrl-C keeps the rows done so far.
+    verified, and exit status 1 means that a bound differs from that on record. Ctrl-C keeps the rows done so far, if there
+    are any, and the exit status is then 1 too.
 
     \b
     Examples:
@@ -72,16 +73,18 @@ def table(
 def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
     """The rows computed again, and whether it was all of them."""
     from ..minimax.recompute import recompute, save_record
+    from ..wording import counted
 
     done: list[Row] = []
     with share_bar() as tell, noticing_ctrl_c() as stopped, tempfile.TemporaryDirectory() as folder:
 
         def run(text: str) -> dict[str, Any]:
             tell(f"row {len(done) + 1} of {len(rows)}: robustpool {text}", len(done) / len(rows))
-            answer = run_command(text, folder)
-            if stopped():  # what was reached by then is no result for the table
-                raise KeyboardInterrupt
-            return answer
+            try:
+                return run_command(text, folder)
+            finally:
+                if stopped():  # what was reached by then is no result for the table, and no error
+                    raise KeyboardInterrupt
 
         try:
             for new in recompute(rows, run):
@@ -91,6 +94,7 @@ def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
         except KeyboardInterrupt:
             if not done:
                 raise
+            say(f"stopped after {len(done)} of {counted(len(rows), 'row')}.")
     return done, len(done) == len(rows)
 
 
@@ -100,15 +104,23 @@ def run_command(text: str, folder: str | os.PathLike[str]) -> dict[str, Any]:
     >>> run_command("aggregate 0.5 0.5", ".")["forecast"]
     0.5
     """
-    from .app import app
+    from ..errors import SolverError
+    from . import app as commands
 
     answer = io.StringIO()
     with chdir(folder), redirect_stdout(answer), redirect_stderr(io.StringIO()):
         try:
-            app([*shlex.split(text), "--json"], standalone_mode=False)
-        except Exit as stop:  # status 1: the answer is no, and says so
-            if stop.exit_code != 1:
-                raise
+            status = commands.app([*shlex.split(text), "--json"], standalone_mode=False) or 0
+        except Exit as stop:
+            status = stop.exit_code
+        except SystemExit as stop:
+            status = stop.code
+        except Abort:
+            status = 130
+    if status == 130:  # Ctrl-C, whichever way typer says so
+        raise KeyboardInterrupt
+    if status not in (0, 1) or not answer.getvalue():  # status 1: the answer is no, and says so
+        raise SolverError(f"`robustpool {text}` gave no answer; its exit status is {status}.")
     data: dict[str, Any] = json.loads(answer.getvalue())
     return data
 
