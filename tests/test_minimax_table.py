@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,6 +154,68 @@ def test_a_bound_that_differs_from_the_record_is_noticed() -> None:
     assert "not as on record: independent-2" in view.as_lines([wrong], [right])[-1]
 
 
+def test_a_proved_bound_must_be_as_on_record_to_the_digits_shown() -> None:
+    """A search may find a little more or less; a proof says the same again."""
+    proved, found = (
+        replace(row(), lower=0.1, upper=0.2),
+        replace(row(upper={"command": "worst-case mean"}), lower=0.1, upper=0.2),
+    )
+    assert agrees(replace(proved, lower=0.1 - 1e-9, upper=0.2 + 1e-9), proved)
+    assert not agrees(replace(proved, upper=0.2 + 3e-9), proved)
+    assert not agrees(replace(proved, lower=0.1 - 3e-9), proved)
+    assert agrees(replace(found, upper=0.2 + 3e-9), found)
+    assert not agrees(replace(found, upper=0.2 + 2e-6), found)
+    assert not agrees(replace(found, lower=0.1 - 3e-9), found)
+
+
+def test_a_row_that_was_never_computed_is_neither_proved_nor_on_record() -> None:
+    never, half = row(), replace(row(name="b"), lower=0.1)
+    old = replace(row(name="c"), lower=0.1, upper=0.2)
+    assert [each.proved for each in (never, half, old)] == [False, False, True]
+    assert [view._cells(each)[5] for each in (never, half, old)] == ["-", "-", "both"]
+    data = view.as_data([never, half, old])
+    assert data["proved"] == 1
+    assert [(each["lower_proved"], each["upper_proved"]) for each in data["rows"]] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    assert "3 rows, 1 of them proved on both sides, 2 not computed yet." in " ".join(view.as_lines([never, half, old]))
+    assert "The table has 3 rows, 2 not computed yet. In 1 of them" in view.markdown([never, half, old])
+
+    new = replace(never, lower=0.1, upper=0.2)
+    assert view.agree([new, old], [never, old])
+    assert [each["agrees"] for each in view.as_data([new, old], [never, old])["rows"]] == [None, True]
+    assert view.as_lines([new], [never])[-1] == "1 row computed again; not on record yet: a"
+    assert view.as_lines([new, old], [never, old])[-1] == "2 rows computed again; 1 as on record; not on record yet: a"
+    assert view.as_lines([old], [old])[-1] == "1 row computed again; all as on record"
+
+
+def test_rows_of_prior_ranges_have_the_range_of_their_command() -> None:
+    rows = [each for each in ROWS.values() if each.setting == "prior-range"]
+    for each in rows:
+        assert each.prior_range is not None
+        low, high = each.prior_range
+        assert each.name == f"prior-range-{low:g}-{high:g}"
+        assert each.commands[0].endswith(f" --prior-range {low:g} {high:g}")
+    assert view.as_data(rows[:1])["rows"][0]["prior_range"] == (0.0, 0.05)
+    assert view.as_data([ROWS["independent-2"]])["rows"][0]["prior_range"] is None
+
+
+def test_the_help_lists_the_settings() -> None:
+    assert re.findall(r"[a-z-]+(?=[,.])", cli.SETTING.partition(":")[2]) == list(
+        dict.fromkeys(each.setting for each in ROWS.values())
+    )
+
+
+def test_the_lower_bound_of_the_contaminated_row_is_no_more_than_its_theorem_says() -> None:
+    """With 90 % of the questions independent and 10 % arbitrary it is 0.9 V + 0.1/4, V = (5 sqrt 5 - 11)/8."""
+    claimed = ROWS["contaminated-0.1-2"].lower_from.value
+    assert claimed is not None
+    bound = Decimal("0.9") * (5 * Decimal(5).sqrt() - 11) / 8 + Decimal("0.025")
+    assert bound - Decimal("1e-9") < Decimal(claimed) <= bound
+
+
 def test_ctrl_c_keeps_the_rows_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that catches Ctrl-C and keeps what it has, as `certify` does, gives no row."""
     runs = 0
@@ -257,7 +321,11 @@ def test_the_command() -> None:
     ("arguments", "sentence"),
     [
         (["--setting", "none"], "--setting must be one of independent, "),
-        (["--row", "none"], "--row must be the name of a row (see `robustpool table --json`); it is 'none'."),
+        (["--row", "none"], "--row must be the name of a row (see `robustpool table`); it is 'none'."),
+        (
+            ["--setting", "unanimous", "--row", "log-2"],
+            "--row must be the name of a row of the setting unanimous (see `robustpool table --setting unanimous`); it is 'log-2'.",
+        ),
         (["--save"], "--slow and --save are for --recompute, which was not given."),
     ],
 )

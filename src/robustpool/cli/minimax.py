@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 
     from ..minimax.rows import Row
 
+SETTING = (
+    "Only the rows of one setting: independent, unanimous, known-base-rate, prior-range, log-loss, neglect, identical, "
+    "arbitrary-correlation, contaminated, common-source, several-outcomes, second-question, partial-information."
+)
+
 
 @command
 def table(
     *,
-    setting: Annotated[str | None, Option(help="Only the rows of one setting.", show_default="all")] = None,
+    setting: Annotated[str | None, Option(help=SETTING, show_default="all")] = None,
     row: Annotated[str | None, Option(metavar="NAME", help="Only this row.", show_default="all")] = None,
     recompute: Annotated[bool, Option("--recompute", help="Run the commands again, and verify the proofs.")] = False,
     slow: Annotated[bool, Option("--slow", help="With --recompute: also rows that take minutes.")] = False,
@@ -55,7 +60,9 @@ def table(
     if row is not None:
         rows = [each for each in rows if each.name == row]
         if not rows:
-            raise InputError(f"--row must be the name of a row (see `robustpool table --json`); it is {row!r}.")
+            known = "a row" if setting is None else f"a row of the setting {setting}"
+            where = "robustpool table" + ("" if setting is None else f" --setting {setting}")
+            raise InputError(f"--row must be the name of {known} (see `{where}`); it is {row!r}.")
     if (slow or save) and not recompute:
         raise InputError("--slow and --save are for --recompute, which was not given.")
     if out is not None:
