@@ -23,10 +23,11 @@ from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
 from robustpool.designs.design_file import save_design
 from robustpool.explanation.explain import PRIORS, explain
-from robustpool.explanation.sentences import NO_PROMISE
+from robustpool.explanation.sentences import MADE_FOR, NO_PROMISE
 from robustpool.families.conditionally_independent import ConditionallyIndependent
 from robustpool.families.family_file import EXAMPLES
 from robustpool.families.random_families import random_family
+from robustpool.families.worlds import WORLDS
 from robustpool.solvers.solve import solve
 from robustpool.structures.information_structure import InformationStructure
 from robustpool.views import explanation as edge
@@ -803,3 +804,22 @@ def test_wrong_input_gets_one_sentence(arguments: list[str], sentence: str, desi
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"robustpool: {sentence}")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("reports", "agents"), [([0.7, 0.8], ""), ([0.7, 0.8, 0.6], " --agents 3")])
+def test_a_rule_for_another_world_says_whom_it_is_made_for(reports: list[float], agents: str) -> None:
+    text = " ".join(explain(reports, "common-source", clip=0).closing)
+    made_for = "It is made for forecasters who share a source that may be wrong; errors of the source are covered."
+    assert made_for in text
+    assert f"`robustpool worst-case common-source{agents} --world common-source` searches for it" in text
+    assert "is independent" not in text
+    assert "Shared errors" not in text
+    default = " ".join(explain(reports, clip=0).closing)
+    assert "It is made for" not in default
+    assert "Shared errors are not covered. If their evidence may be" in default
+
+
+def test_every_world_that_a_rule_is_made_for_is_known_and_has_words() -> None:
+    worlds = {rule.world for rule in RULES.values()} - {None}
+    assert worlds == set(MADE_FOR) == {"common-source"}
+    assert worlds <= set(WORLDS)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import sys
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 
 from programs import run_robustpool as run
+from robustpool.cli import app as commands
 from robustpool.cli import minimax as cli
 from robustpool.errors import InputError, SolverError
 from robustpool.minimax.recompute import agrees, recompute, rounded, save_record
@@ -24,6 +29,7 @@ from robustpool.views.page import render
 from test_references import ENTRY, ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ROWS = {row.name: row for row in minimax_rows()}
@@ -147,6 +153,68 @@ def test_a_bound_that_differs_from_the_record_is_noticed() -> None:
     assert "not as on record: independent-2" in view.as_lines([wrong], [right])[-1]
 
 
+def test_a_proved_bound_must_be_as_on_record_to_the_digits_shown() -> None:
+    """A search may find a little more or less; a proof says the same again."""
+    proved, found = (
+        replace(row(), lower=0.1, upper=0.2),
+        replace(row(upper={"command": "worst-case mean"}), lower=0.1, upper=0.2),
+    )
+    assert agrees(replace(proved, lower=0.1 - 1e-9, upper=0.2 + 1e-9), proved)
+    assert not agrees(replace(proved, upper=0.2 + 3e-9), proved)
+    assert not agrees(replace(proved, lower=0.1 - 3e-9), proved)
+    assert agrees(replace(found, upper=0.2 + 3e-9), found)
+    assert not agrees(replace(found, upper=0.2 + 2e-6), found)
+    assert not agrees(replace(found, lower=0.1 - 3e-9), found)
+
+
+def test_a_row_that_was_never_computed_is_neither_proved_nor_on_record() -> None:
+    never, half = row(), replace(row(name="b"), lower=0.1)
+    old = replace(row(name="c"), lower=0.1, upper=0.2)
+    assert [each.proved for each in (never, half, old)] == [False, False, True]
+    assert [view._cells(each)[5] for each in (never, half, old)] == ["-", "-", "both"]
+    data = view.as_data([never, half, old])
+    assert data["proved"] == 1
+    assert [(each["lower_proved"], each["upper_proved"]) for each in data["rows"]] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    assert "3 rows, 1 of them proved on both sides, 2 not computed yet." in " ".join(view.as_lines([never, half, old]))
+    assert "The table has 3 rows, 2 not computed yet. In 1 of them" in view.markdown([never, half, old])
+
+    new = replace(never, lower=0.1, upper=0.2)
+    assert view.agree([new, old], [never, old])
+    assert [each["agrees"] for each in view.as_data([new, old], [never, old])["rows"]] == [None, True]
+    assert view.as_lines([new], [never])[-1] == "1 row computed again; not on record yet: a"
+    assert view.as_lines([new, old], [never, old])[-1] == "2 rows computed again; 1 as on record; not on record yet: a"
+    assert view.as_lines([old], [old])[-1] == "1 row computed again; all as on record"
+
+
+def test_rows_of_prior_ranges_have_the_range_of_their_command() -> None:
+    rows = [each for each in ROWS.values() if each.setting == "prior-range"]
+    for each in rows:
+        assert each.prior_range is not None
+        low, high = each.prior_range
+        assert each.name == f"prior-range-{low:g}-{high:g}"
+        assert each.commands[0].endswith(f" --prior-range {low:g} {high:g}")
+    assert view.as_data(rows[:1])["rows"][0]["prior_range"] == (0.0, 0.05)
+    assert view.as_data([ROWS["independent-2"]])["rows"][0]["prior_range"] is None
+
+
+def test_the_help_lists_the_settings() -> None:
+    assert re.findall(r"[a-z-]+(?=[,.])", cli.SETTING.partition(":")[2]) == list(
+        dict.fromkeys(each.setting for each in ROWS.values())
+    )
+
+
+def test_the_lower_bound_of_the_contaminated_row_is_no_more_than_its_theorem_says() -> None:
+    """With 90 % of the questions independent and 10 % arbitrary it is 0.9 V + 0.1/4, V = (5 sqrt 5 - 11)/8."""
+    claimed = ROWS["contaminated-0.1-2"].lower_from.value
+    assert claimed is not None
+    bound = Decimal("0.9") * (5 * Decimal(5).sqrt() - 11) / 8 + Decimal("0.025")
+    assert bound - Decimal("1e-9") < Decimal(claimed) <= bound
+
+
 def test_ctrl_c_keeps_the_rows_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that catches Ctrl-C and keeps what it has, as `certify` does, gives no row."""
     runs = 0
@@ -165,6 +233,62 @@ def test_ctrl_c_keeps_the_rows_that_are_done(monkeypatch: pytest.MonkeyPatch) ->
     assert [each.name for each in done] == ["a"]
     assert not finished
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def stub(result: object, printed: str = "") -> Callable[..., object]:
+    """An app that prints and then returns a status, or raises."""
+
+    def app(*_: object, **__: object) -> object:
+        sys.stdout.write(printed)
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    return app
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(130), typer.Exit(130), typer.Abort(), 130], ids=repr)
+def test_a_command_that_ctrl_c_stops_says_so(
+    stop: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever way typer reports Ctrl-C, the rows done so far are kept."""
+    monkeypatch.setattr(commands, "app", stub(stop))
+    with pytest.raises(KeyboardInterrupt):
+        cli.run_command("certify mean", ".")
+    true_answer = cli.run_command
+    monkeypatch.setattr(cli, "run_command", lambda text, folder: true_answer(text, folder) if done else answer(text))
+    done: list[bool] = []
+
+    def and_count(rows: list[Row], run: Callable[[str], dict[str, Any]]) -> Iterator[Row]:
+        for new in recompute(rows, run):
+            yield new
+            done.append(True)
+
+    monkeypatch.setattr("robustpool.minimax.recompute.recompute", and_count)
+    rows, finished = cli._recompute([row(), row(name="b")], save=False)
+    assert ([each.name for each in rows], finished) == (["a"], False)
+    assert "robustpool: stopped after 1 of 2 rows." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("result", [2, SystemExit(2), typer.Exit(2), 0, None], ids=repr)
+def test_a_command_without_an_answer_is_an_error(result: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "app", stub(result))
+    with pytest.raises(SolverError, match=r"`robustpool certify mean` gave no answer; its exit status is [02]\."):
+        cli.run_command("certify mean", ".")
+    for no in (1, typer.Exit(1)):
+        monkeypatch.setattr(commands, "app", stub(no, '{"verified": false}'))
+        assert cli.run_command("verify c.json", ".") == {"verified": False}
+
+
+def test_ctrl_c_that_a_command_turned_into_an_error_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: str, __: str) -> dict[str, Any]:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise SolverError("gave no answer")
+
+    monkeypatch.setattr(cli, "run_command", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cli._recompute([row()], save=False)
 
 
 def test_the_command() -> None:
@@ -196,10 +320,10 @@ def test_the_command() -> None:
     ("arguments", "sentence"),
     [
         (["--setting", "none"], "--setting must be one of independent, "),
-        (["--row", "none"], "--row must be the name of a row (see `robustpool table --json`); it is 'none'."),
+        (["--row", "none"], "--row must be the name of a row (see `robustpool table`); it is 'none'."),
         (
-            ["--setting", "prior-range", "--row", "independent-2"],
-            "--row must be the name of a row of the setting 'prior-range'; it is 'independent-2'.",
+            ["--setting", "unanimous", "--row", "log-2"],
+            "--row must be the name of a row of the setting unanimous (see `robustpool table --setting unanimous`); it is 'log-2'.",
         ),
         (["--save"], "--slow and --save are for --recompute, which was not given."),
     ],

@@ -100,3 +100,7 @@ def test_there_is_no_pair_for_one_agent_or_one_prior() -> None:
 def test_a_range_that_is_none_is_refused(ends: tuple[float, float]) -> None:
     with pytest.raises(rp.InputError, match=r"a range of base rates must have 0 <= low < high <= 1; it is from"):
         prior_range_rule(*ends)
+
+
+def test_the_search_for_two_structures_that_touch_does_not_divide_by_zero_with_many_agents() -> None:
+    assert 0.03 < best_touch(20, (0.0, 1.0)).bound < 0.25  # warnings are errors

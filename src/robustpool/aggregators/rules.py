@@ -39,6 +39,7 @@ class Formula:
     takes_weights: bool = True
     averages: bool = False  # of probabilities: 0 and 1 are numbers like others to it, and decide nothing
     extremises: bool = True  # it goes beyond the average of the reports where these agree
+    world: str | None = None  # what it is made for, as --world names it; None: independent evidence
 
 
 @final
@@ -255,6 +256,7 @@ RULES: Mapping[str, Definition] = {
         "n = 1: f = x; n = 2: logit f = 0.3222 sum log((d + o)/(d + 1/o)) + 0.1661 s tanh(s/1.4104)^2, o = x/(1-x), d = 0.1908; "
         "n > 2: logit f = mean (a l + c sgn(l) max(|l| - t, 0)^2) + kappa s tanh(s/k)^2, five numbers for each n",
         "robustpool: for agents who share a source that may be wrong, [arXiv2604.24517] with unknown state values",
+        world="common-source",
     ),
 }
 """All rules in the order in which they are listed; the first is the default."""

@@ -216,7 +216,8 @@ def best_touch(agents: int, prior_range: tuple[float, float]) -> Touch:
 
     def chance(m: Any, t: Any, s: Any) -> Any:
         """That all report x: mu/g if their other report is 0, (1 - mu)/(1 - g) if it is 1; x is sigma(s)."""
-        return np.where(m < s, sigma(m) / sigma(t), sigma(-m) / sigma(-t))
+        with np.errstate(divide="ignore", over="ignore"):  # in the case that does not apply
+            return np.where(m < s, sigma(m) / sigma(t), sigma(-m) / sigma(-t))
 
     def pair(a: Any, b: Any, s: Any) -> tuple[Any, ...]:
         posts = [agents * s - (agents - 1) * m for m in (a, b)]

@@ -11,10 +11,10 @@ import threading
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Exit, Option
+from typer import Abort, Exit, Option
 
 from .command import command
-from .output import Answer
+from .output import Answer, say
 from .progress import share_bar
 
 if TYPE_CHECKING:
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 
     from ..minimax.rows import Row
 
+SETTING = (
+    "Only the rows of one setting: independent, unanimous, known-base-rate, prior-range, log-loss, neglect, identical, "
+    "arbitrary-correlation, contaminated, common-source, several-outcomes, second-question, partial-information."
+)
+
 
 @command
 def table(
     *,
-    setting: Annotated[str | None, Option(help="Only the rows of one setting.", show_default="all")] = None,
+    setting: Annotated[str | None, Option(help=SETTING, show_default="all")] = None,
     row: Annotated[str | None, Option(metavar="NAME", help="Only this row.", show_default="all")] = None,
     recompute: Annotated[bool, Option("--recompute", help="Run the commands again, and verify the proofs.")] = False,
     slow: Annotated[bool, Option("--slow", help="With --recompute: also rows that take minutes.")] = False,
@@ -38,7 +43,8 @@ def table(
 
     Lower bounds hold for every rule, upper bounds for the rule of the row. Proved bounds come from certificates or theorems,
     found ones from a search. Each row has the commands that compute it. With --recompute they run, certificates are
-    verified, and exit status 1 means that a bound differs from that on record. Ctrl-C keeps the rows done so far.
+    verified, and exit status 1 means that a bound differs from that on record. Ctrl-C keeps the rows done so far, if there
+    are any, and the exit status is then 1 too.
 
     \b
     Examples:
@@ -54,8 +60,9 @@ def table(
     if row is not None:
         rows = [each for each in rows if each.name == row]
         if not rows:
-            which = f"of the setting {setting!r}" if setting else "(see `robustpool table --json`)"
-            raise InputError(f"--row must be the name of a row {which}; it is {row!r}.")
+            known = "a row" if setting is None else f"a row of the setting {setting}"
+            where = "robustpool table" + ("" if setting is None else f" --setting {setting}")
+            raise InputError(f"--row must be the name of {known} (see `{where}`); it is {row!r}.")
     if (slow or save) and not recompute:
         raise InputError("--slow and --save are for --recompute, which was not given.")
     if out is not None:
@@ -73,16 +80,18 @@ def table(
 def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
     """The rows computed again, and whether it was all of them."""
     from ..minimax.recompute import recompute, save_record
+    from ..wording import counted
 
     done: list[Row] = []
     with share_bar() as tell, noticing_ctrl_c() as stopped, tempfile.TemporaryDirectory() as folder:
 
         def run(text: str) -> dict[str, Any]:
             tell(f"row {len(done) + 1} of {len(rows)}: robustpool {text}", len(done) / len(rows))
-            answer = run_command(text, folder)
-            if stopped():  # what was reached by then is no result for the table
-                raise KeyboardInterrupt
-            return answer
+            try:
+                return run_command(text, folder)
+            finally:
+                if stopped():  # what was reached by then is no result for the table, and no error
+                    raise KeyboardInterrupt
 
         try:
             for new in recompute(rows, run):
@@ -92,6 +101,7 @@ def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
         except KeyboardInterrupt:
             if not done:
                 raise
+            say(f"stopped after {len(done)} of {counted(len(rows), 'row')}.")
     return done, len(done) == len(rows)
 
 
@@ -101,15 +111,23 @@ def run_command(text: str, folder: str | os.PathLike[str]) -> dict[str, Any]:
     >>> run_command("aggregate 0.5 0.5", ".")["forecast"]
     0.5
     """
-    from .app import app
+    from ..errors import SolverError
+    from . import app as commands
 
     answer = io.StringIO()
     with chdir(folder), redirect_stdout(answer), redirect_stderr(io.StringIO()):
         try:
-            app([*shlex.split(text), "--json"], standalone_mode=False)
-        except Exit as stop:  # status 1: the answer is no, and says so
-            if stop.exit_code != 1:
-                raise
+            status = commands.app([*shlex.split(text), "--json"], standalone_mode=False) or 0
+        except Exit as stop:
+            status = stop.exit_code
+        except SystemExit as stop:
+            status = stop.code
+        except Abort:
+            status = 130
+    if status == 130:  # Ctrl-C, whichever way typer says so
+        raise KeyboardInterrupt
+    if status not in (0, 1) or not answer.getvalue():  # status 1: the answer is no, and says so
+        raise SolverError(f"`robustpool {text}` gave no answer; its exit status is {status}.")
     data: dict[str, Any] = json.loads(answer.getvalue())
     return data
 

@@ -31,6 +31,9 @@ ROUNDING = 1e-12
 DEFAULT = next(iter(RULES))
 """The rule that is used where none is named."""
 
+MADE_FOR = {"common-source": "forecasters who share a source that may be wrong; errors of the source are covered"}
+"""Whom a rule is made for, if not for forecasters with independent evidence, by its world."""
+
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
@@ -63,8 +66,15 @@ def _of_reports(why: Explanation, x: Floats) -> dict[str, object]:
         "default": next(said for said in why.rules if said.name == DEFAULT),
         "news": "" if why.agrees_at is None else _news(x, why.agrees_at),
         "cost": _cost(chosen, why.rules),
+        "made_for": _made_for(why.rule),
         "newspaper": _same_newspaper(why.forecast, float(x.min()), float(x.max())),
     }
+
+
+def _made_for(name: str) -> str:
+    """Whom a rule of the catalogue is made for, if not for forecasters with independent evidence."""
+    world = RULES[stem].world if (stem := name.partition(":")[0]) in RULES else None
+    return "" if world is None else MADE_FOR[world]
 
 
 def _news(x: Floats, agrees_at: float) -> str:
@@ -94,6 +104,8 @@ def where_to_search(name: str, n: int, rule: object, clip: float) -> str:
     if not isinstance(rule, Rule | Design):
         return "; `robustpool.worst_case` searches for it"
     agents = "" if isinstance(rule, Design) or n == 2 else f" --agents {n}"
+    if isinstance(rule, Rule) and rule.world is not None:
+        return f"; `robustpool worst-case {name}{agents} --world {rule.world}` searches for it"
     if rule.certifiable if isinstance(rule, Design) else can_be_certified(rule, n):
         return f"; `robustpool certify {name}{agents}` proves it"
     return f"; `robustpool worst-case {name}{agents}` searches for it"

@@ -22,7 +22,10 @@ DIGITS = 9
 """Decimals of the bounds on record."""
 
 SAME = 1e-6
-"""How near a number has to be to the theorem that it confirms, and a recomputed bound to that on record."""
+"""How near a number has to be to the theorem that it confirms, and a bound that is found to that on record."""
+
+SAME_PROVED = 2e-9
+"""How near a proved bound has to be to that on record."""
 
 
 def recompute(rows: Iterable[Row], run: Run) -> Iterator[Row]:
@@ -50,8 +53,11 @@ def rounded(bound: float | Fraction, *, up: bool = False) -> float:
 
 def agrees(row: Row, record: Row) -> bool:
     """Whether recomputed bounds are those on record, as far as there is a record."""
-    pairs = ((row.lower, record.lower), (row.upper, record.upper))
-    return all(old is None or (new is not None and abs(new - old) <= SAME) for new, old in pairs)
+    sides = ((row.lower, record.lower, row.lower_from), (row.upper, record.upper, row.upper_from))
+    return all(
+        old is None or (new is not None and abs(new - old) <= (SAME_PROVED if bound.proved else SAME))
+        for new, old, bound in sides
+    )
 
 
 def save_record(rows: Iterable[Row], file: Path = RECORD) -> None:

@@ -1,12 +1,13 @@
 """The rows of the minimax table: what is bounded, by which commands, and the bounds on record.
 
-A row is an entry of ``rows.toml``; its bounds are in ``record.json``, which only `robustpool table --recompute` writes.
+A row is an entry of ``rows.toml``; its bounds are in ``record.json``, which only `robustpool table --recompute --save` writes.
 
-To add a row, add one entry to ``rows.toml`` and run ``robustpool table --recompute --row NAME``, then
+To add a row, add one entry to ``rows.toml`` and run ``robustpool table --recompute --save --row NAME``, then
 ``robustpool table --out docs/minimax-table.md``. An entry has
 
 - ``name``, which no other row has; ``setting``, ``agents``, ``loss`` (square if left out), ``states`` (2 if left out);
 - ``family``: the structures, in words; ``rule``: what attains the upper bound;
+- ``prior_range``: the range of the base rates, if that is what the row is about;
 - ``published``: the best published number for this worst case, and ``source``: its key in references.bib; or neither;
 - ``command``: what computes both bounds, without the word robustpool; it must be ``certify``, ``worst-case`` or ``design``;
 - ``lower`` and ``upper``, if they differ from the default: ``{ command = "...", field = "..." }`` takes a field of the JSON of
@@ -17,7 +18,8 @@ To add a row, add one entry to ``rows.toml`` and run ``robustpool table --recomp
 
 The lower bound is on the minimax value: no aggregator has a smaller worst case. ``certify`` calls it ``value``, ``design`` ``lower``.
 The upper bound is the worst case of the rule or design: ``upper`` of ``certify`` and ``design``, ``regret`` of ``worst-case``.
-What ``certify`` says is proved, and so is a theorem. What ``worst-case`` and ``design`` say is found.
+What ``certify`` says is proved, and so is a theorem. What ``worst-case`` says is found; what ``design`` says is measured in
+floating point, or found.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table; ``bounds`` are those on record, None for what was never computed."""
+    """A row of the table; ``lower`` and ``upper`` are the bounds on record, None for what was never computed."""
 
     name: str
     setting: str
@@ -70,6 +72,7 @@ class Row:
     lower_from: Bound
     upper_from: Bound
     first: tuple[str, ...] = ()
+    prior_range: tuple[float, float] | None = None
     published: float | None = None
     source: str | None = None
     minutes: float | None = None
@@ -78,8 +81,13 @@ class Row:
 
     @property
     def proved(self) -> bool:
-        """Whether both bounds are proved."""
-        return self.lower_from.proved and self.upper_from.proved
+        """Whether both bounds are on record and proved."""
+        return self.on_record and self.lower_from.proved and self.upper_from.proved
+
+    @property
+    def on_record(self) -> bool:
+        """Whether both bounds were computed."""
+        return self.lower is not None and self.upper is not None
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -134,6 +142,9 @@ def _row(entry: dict[str, Any], bounds: dict[str, float]) -> Row:
     command = given.pop("command", None)
     sides = {side: _bound(entry["name"], side, command, given.pop(side, {})) for side in FIELDS}
     first = tuple(given.pop("first", ()))
+    if "prior_range" in given:
+        low, high = given["prior_range"]
+        given["prior_range"] = (float(low), float(high))
     unknown = set(given) - {field.name for field in fields(Row)}
     if unknown:
         raise InputError(f"a row has no field {min(unknown)!r}; {entry['name']!r} has one.")

@@ -22,13 +22,14 @@ TITLE = "The minimax table"
 
 WHAT = (
     "The regret of a rule is its expected loss minus that of someone who knows how the forecasters came by their forecasts. Each "
-    "row bounds the smallest worst-case regret that a rule can have in one setting. No rule has a worst case below the lower "
-    "bound. If the upper bound is proved, the worst case of the row's rule is not above it."
+    "row bounds the smallest worst-case regret that a rule can have in one setting. No rule has a worst case below a lower bound "
+    "that is proved. If the upper bound is proved, the worst case of the row's rule is not above it."
 )
 KINDS = (
     "A proved bound comes from a certificate or a theorem. A found upper bound is the worst case that a search found; the rule "
-    "might have a worse one. Proved upper bounds are rounded up, and all other bounds down. The last column has the best published "
-    "upper bound that we know for the same setting, with its source."
+    "might have a worse one. The bounds of a design are computed in floating point, and neither is proved. Bounds that are both "
+    "proved need not be equal. Proved upper bounds are rounded up, and all other bounds down. The last column has the best "
+    "published upper bound that we know for the same setting, with its source."
 )
 AGAIN = (
     "`robustpool table --recompute` runs the commands of all rows that do not take minutes, and verifies every certificate. "
@@ -45,11 +46,12 @@ def agree(rows: Sequence[Row], record: Sequence[Row]) -> bool:
 
 
 def as_data(rows: Sequence[Row], record: Sequence[Row] = (), **others: object) -> dict[str, Any]:
-    """One object a row; recomputed rows say whether they agree with the record."""
+    """One object a row; recomputed rows say whether they agree with the record, if they are on record."""
     known = {row.name: row for row in record}
     data = []
     for row in rows:
-        new = {} if not record else {"agrees": agrees(row, known[row.name])}
+        old = known.get(row.name)
+        new = {} if old is None else {"agrees": agrees(row, old) if old.on_record else None}
         data.append(_fields(row) | new)
     return {"rows": data, "proved": sum(row.proved for row in rows), **others}
 
@@ -59,8 +61,8 @@ def _fields(row: Row) -> dict[str, Any]:
     return {
         **{name: value for name, value in asdict(row).items() if name not in sides},
         "proved": row.proved,
-        "lower_proved": row.lower_from.proved,
-        "upper_proved": row.upper_from.proved,
+        "lower_proved": row.lower is not None and row.lower_from.proved,
+        "upper_proved": row.upper is not None and row.upper_from.proved,
         "theorem": row.upper_from.theorem or row.lower_from.theorem,
         "command": " && ".join(f"robustpool {command}" for command in row.commands),
     }
@@ -72,16 +74,30 @@ def as_lines(rows: Sequence[Row], record: Sequence[Row] = (), output: str | None
         return ["no row: all of these take minutes; --slow recomputes them too"]
     lines = table(COLUMNS, [_cells(row) for row in rows], right=(1, 3, 4))
     proved = sum(row.proved for row in rows)
-    notes = [f"{counted(len(rows), 'row')}, {proved} of them proved on both sides. {KINDS}", AGAIN.replace("`", "")]
+    notes = [
+        f"{counted(len(rows), 'row')}, {proved} of them proved on both sides{_missing(rows)}. {KINDS}",
+        AGAIN.replace("`", ""),
+    ]
     if record:
-        known = {row.name: row for row in record}
-        differ = [row.name for row in rows if not agrees(row, known[row.name])]
-        notes = [
-            f"{counted(len(rows), 'row')} computed again; "
-            + (f"not as on record: {', '.join(differ)}" if differ else "all as on record")
-        ]
+        notes = [_compared(rows, {row.name: row for row in record})]
     lines += ["", *wrapped(notes, terminal_width())]
     return [*lines, *([] if output is None else [f"the page is {output}"])]
+
+
+def _compared(rows: Sequence[Row], known: dict[str, Row]) -> str:
+    """How recomputed rows compare with those on record."""
+    new = [row.name for row in rows if not known[row.name].on_record]
+    differ = [row.name for row in rows if not agrees(row, known[row.name])]
+    same = len(rows) - len({*new, *differ})
+    parts = [f"{'all' if same == len(rows) else same} as on record"] if same or not rows else []
+    parts += [f"not on record yet: {', '.join(new)}"] if new else []
+    parts += [f"not as on record: {', '.join(differ)}"] if differ else []
+    return f"{counted(len(rows), 'row')} computed again; {'; '.join(parts)}"
+
+
+def _missing(rows: Sequence[Row]) -> str:
+    missing = sum(not row.on_record for row in rows)
+    return f", {missing} not computed yet" if missing else ""
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -108,12 +124,14 @@ def _number(bound: float | None) -> str:
 
 
 def _kind(row: Row) -> str:
-    """Which bounds are proved.
+    """Which bounds are proved, if they were computed.
 
     >>> from robustpool.minimax.rows import minimax_rows
     >>> {_kind(row) for row in minimax_rows("unanimous")} == {"both", "lower"}
     True
     """
+    if not row.on_record:
+        return "-"
     sides = [name for name, bound in (("lower", row.lower_from), ("upper", row.upper_from)) if bound.proved]
     return "both" if len(sides) == 2 else "".join(sides) or "neither"
 
@@ -122,7 +140,7 @@ def markdown(rows: Sequence[Row]) -> str:
     """The page of the documentation."""
     lines = [f"# {TITLE}", "", WHAT, "", KINDS, "", AGAIN, ""]
     lines += [
-        f"The table has {counted(len(rows), 'row')}. In {sum(row.proved for row in rows)} of them both bounds are proved.",
+        f"The table has {counted(len(rows), 'row')}{_missing(rows)}. In {sum(row.proved for row in rows)} of them both bounds are proved.",
         "",
     ]
     for setting in dict.fromkeys(row.setting for row in rows):
