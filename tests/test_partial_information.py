@@ -229,6 +229,21 @@ def test_values(solutions: dict[int, rp.Solution], n: int, value: float) -> None
     assert "overlap 0.2, together 0.9" in solution.mixture.heaviest(1)[0][0]
 
 
+def test_a_design_never_falls_as_the_reports_rise(solutions: dict[int, rp.Solution]) -> None:
+    for solution in solutions.values():
+        forecasts = solution.aggregator.forecasts  # type: ignore[union-attr]
+        assert (np.diff(forecasts) >= 0).all()
+        assert forecasts + forecasts[::-1] == pytest.approx(1, abs=1e-12)
+
+
+def test_a_mirrored_curve_is_searched_on_both_sides_of_a_family_that_is_not() -> None:
+    family = PartialInformation(agents=5, prior_range=(0.3, 0.9))
+    free, mirrored = (rp.solve(family, restrictions=limits, tolerance=1e-4) for limits in ([], [rp.Mirrored()]))
+    assert (np.diff(mirrored.aggregator.forecasts) >= 0).all()  # type: ignore[union-attr]
+    assert mirrored.upper > free.lower
+    assert mirrored.upper == pytest.approx(rp.worst_case(mirrored.aggregator, family).regret, abs=1e-5)
+
+
 def second_method(n: int, dispersion: int) -> float:
     """The value of the game on cells of (mean z, variance of z among the agents), as one programme in cvxpy.
 
