@@ -243,6 +243,21 @@ def test_values(solutions: dict[int, rp.Solution], n: int, value: float) -> None
     assert "overlap 0.2, together 0.9" in solution.mixture.heaviest(1)[0][0]
 
 
+def test_a_design_never_falls_as_the_reports_rise(solutions: dict[int, rp.Solution]) -> None:
+    for solution in solutions.values():
+        forecasts = solution.aggregator.forecasts  # type: ignore[union-attr]
+        assert (np.diff(forecasts) >= 0).all()
+        assert forecasts + forecasts[::-1] == pytest.approx(1, abs=1e-12)
+
+
+def test_a_mirrored_curve_is_searched_on_both_sides_of_a_family_that_is_not() -> None:
+    family = PartialInformation(agents=5, prior_range=(0.3, 0.9))
+    free, mirrored = (rp.solve(family, restrictions=limits, tolerance=1e-4) for limits in ([], [rp.Mirrored()]))
+    assert (np.diff(mirrored.aggregator.forecasts) >= 0).all()  # type: ignore[union-attr]
+    assert mirrored.upper > free.lower
+    assert mirrored.upper == pytest.approx(rp.worst_case(mirrored.aggregator, family).regret, abs=1e-5)
+
+
 def second_method(n: int, dispersion: int) -> float:
     """The value of the game on cells of (mean z, variance of z among the agents), as one programme in cvxpy.
 
@@ -418,8 +433,38 @@ def test_estimates_recover_the_structure(delta: float, overlap: float, prior: fl
 
 
 def test_estimates_need_questions() -> None:
-    with pytest.raises(rp.InputError, match="at least 5 questions with two answers or more; there are 1"):
-        estimate_partial_information(np.array([0, 0, 1, 2, 3, 4]), np.full(6, 0.5))
+    question = np.repeat(np.arange(20), np.where(np.arange(20) < 19, 2, 1))
+    with pytest.raises(rp.InputError, match="at least 20 questions with two answers or more; there are 19"):
+        estimate_partial_information(question, np.linspace(0.2, 0.8, 39))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (np.full(40, 0.3), np.full(40, 0.3), "the forecasts do not vary, so nothing can be estimated; all 80 are 0.3"),
+        (
+            np.tile([0.0, 1.0], 20),
+            np.tile([0.0, 0.5], 20),
+            "need forecasts that are not certain; 60 of 80 are at most 0.01",
+        ),
+        (np.linspace(0.1, 0.9, 40), np.linspace(0.9, 0.1, 40), r"negative covariance.*; it is -0\.\d+ \(-.* to -.*\)"),
+    ],
+)
+def test_forecasts_that_say_nothing_or_contradict_the_model_are_refused(
+    first: np.ndarray, second: np.ndarray, message: str
+) -> None:
+    with pytest.raises(rp.InputError, match=message):
+        estimate_partial_information(np.repeat(np.arange(40), 2), np.stack((first, second), axis=1).ravel())
+
+
+def test_one_forecaster_cannot_know_more_than_all_of_them() -> None:
+    reports, _, _ = GaussianStructure(3, 0.4, 0.7, 0.9).draw(300, np.random.default_rng(10))
+    found = estimate_partial_information(np.repeat(np.arange(300), 3), reports.ravel(), clip=1e-9)
+    with pytest.raises(rp.InputError, match=r"which is estimated as 0\.\d+; knowable is 0.5. They may exaggerate"):
+        found.family(knowable=0.5)
+    assert found.family(knowable=0.5, information=(0.1, 0.4)).information == (0.1, 0.4)
+    given = found.family(overlap=(0.5, 0.6), prior_range=(0.2, 0.4))
+    assert set(found.reasons(given)) == {"information"}
 
 
 # ------------------------------------------------------------------------------------------------------ files and commands
@@ -451,7 +496,12 @@ def test_a_design_like_a_file(tmp_path: Path) -> None:
     assert any(
         line.startswith("overlap") and "too high if the base rates of the questions differ" in line for line in said
     )
-    assert "together at most 0.8 of what can be known" in done.stdout
+    assert any(
+        line.startswith("knowable") and "0.8: an assumption, not estimated; together they know at most 80 %" in line
+        for line in said
+    )
+    assert any(line.startswith("overlap") and "to 1; from the low end of the estimate" in line for line in said)
+    assert any(line.startswith("prior") and "any; the estimate is not used" in line for line in said)
     design = rp.load_design(tmp_path / "d.json")
     assert (design.family.agents, design.family.knowable) == (4, 0.8)  # type: ignore[union-attr]
     low, high = design.family.overlap  # type: ignore[union-attr]
@@ -470,6 +520,7 @@ def test_a_design_like_a_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--like", "x.csv"), "--like is for --world partial-information; the world is independent."),
+        (("--percent",), "--percent is for the file of --like, which is missing."),
         (
             ("--knowable", "0.5"),
             "--knowable is not an option of the world independent; it belongs to partial-information.",
@@ -487,6 +538,38 @@ def test_a_table_with_too_many_answers(tmp_path: Path, solutions: dict[int, rp.S
     with pytest.warns(UserWarning, match="the rule is for up to 2 answers per question; question q1 has 3"):
         table = rp.aggregate_table(tmp_path / "wide.csv", rule=tmp_path / "d.json")
     assert np.isnan(table.forecasts).tolist() == [True, False, False]
+
+
+def test_the_rows_that_like_does_not_use_are_told(tmp_path: Path) -> None:
+    reports, _, _ = GaussianStructure(3, 0.4, 0.3, 0.5).draw(40, np.random.default_rng(11))
+    lines = [f"q{k}," + ",".join(f"{x:.6f}" for x in np.clip(row, 0.02, 0.98)) for k, row in enumerate(reports)]
+    (tmp_path / "wide.csv").write_text("\n".join(["question_id,ann,bob,cat", *lines, "q40,1,0.7,abc"]))
+    arguments = ("--world", "partial-information", "--like", "wide.csv", "--tolerance", "1e-3", "--json")
+    done = run("design", *arguments, "--rejects", "bad.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 123 answers was left out: 1 because probability must be a number" in done.stderr
+    assert "1 of 122 answers was clipped to [0.01, 0.99] before the estimates were made." in done.stderr
+    told = json.loads(done.stdout)
+    assert (told["rejected"]["total"], told["clipped"], told["estimates"]["questions"]) == (1, 1, 41)
+    assert "abc" in (tmp_path / "bad.csv").read_text()
+    (tmp_path / "bad.csv").write_text("question_id,forecaster_id,probability\nq1,ann,0.5\nq2,ann,1.4\nq3,ann,no\n")
+    done = run("design", "--world", "partial-information", "--like", "bad.csv", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["rejected"]["total"]) == (1, 2)
+    assert "more than half of the rows cannot be used" in done.stderr
+
+
+def test_far_fewer_answers_than_the_design_is_for(tmp_path: Path, solutions: dict[int, rp.Solution]) -> None:
+    rp.save_design(solutions[20], tmp_path / "d.json")
+    (tmp_path / "wide.csv").write_text(
+        "question_id," + ",".join(f"p{k}" for k in range(10)) + "\nq1,0.9" + "," * 9 + "\nq2" + ",0.6" * 10 + "\n"
+    )
+    words = r"the design is for 20 answers, .*; question q1 has 1 \(1 of 2 questions\)"
+    with pytest.warns(UserWarning, match=words):
+        table = rp.aggregate_table(tmp_path / "wide.csv", rule=tmp_path / "d.json")
+    assert table.forecasts[0] == 0.9
+    with pytest.warns(UserWarning, match=r"row 1 has 9 \(1 of 2 rows\)"):
+        rp.aggregate(np.array([[0.6] * 10, [0.6] * 9 + [np.nan]]), rule=tmp_path / "d.json")
+    assert rp.aggregate([0.6] * 10, rule=tmp_path / "d.json") > 0.6
 
 
 def test_certain_reports_are_clipped_in_practice_and_decide_in_theory(tmp_path: Path) -> None:

@@ -150,6 +150,10 @@ def aggregate(
         what = "answer" if options else "report"
         words = clipped_words(combined.clipped, answered, "clip=0", what, options=options)
         warnings.warn(words, ClippedWarning, stacklevel=2)
+    count = answers(np.atleast_2d(values)) if not options else np.zeros(0)
+    if (few := few_answers(aggregator, count)).any():
+        row, size = int(np.argmax(few)), f"{np.count_nonzero(few):,} of {counted(len(few), 'row')}"
+        warnings.warn(few_words(aggregator, f"row {row}", int(count[row]), size), UserWarning, stacklevel=2)
     if combined.at_odds:
         what = ALL_RULED_OUT if options else CONTRADICTION
         rows = f"({len(combined.at_odds)} of {len(combined.forecasts)} rows)"
@@ -203,6 +207,23 @@ def _pooling(learned: LearnedRule, values: Floats) -> Rule | DistributionRule:
         own, given = (more, two) if learned.options else (two, more)
         raise InputError(f"the pool was fitted to questions with {own}; these have {given}.")
     return learned.distribution_base if options else learned.base
+
+
+# ---------------------------------------------------------------------------------------------------- too few answers
+
+
+def few_answers(aggregator: Any, count: npt.ArrayLike) -> Booleans:
+    """Which numbers of answers are fewer than half of those that a design is for which takes fewer."""
+    number, designed = np.asarray(count), getattr(aggregator, "agents", 0) if getattr(aggregator, "fewer", False) else 0
+    return np.asarray((number > 0) & (2 * number < designed))
+
+
+def few_words(aggregator: Any, place: str, count: int, size: str) -> str:
+    """What to say of them: the first place, its number of answers, and how many places there are."""
+    return (
+        f"the design is for {aggregator.agents} answers, and with fewer than half of them it may be too sure; {place} has "
+        f"{count} ({size}). Make a design for fewer --agents; a single answer is returned as it is."
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- clipping

@@ -29,11 +29,12 @@ SHOWN = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 class CurveAggregator:
     """f(Phi(mean z)) with z_i = Phi^-1(x_i), for up to ``agents`` reports; two states.
 
-    ``knots`` are pooled reports that rise from 0 to 1. A report of 0 or 1 decides; if both come, the forecast is 1/2.
+    ``knots`` are pooled reports that rise from 0 to 1. A report of 0 or 1 decides; if both come, the forecast is 1/2. A
+    single report is the forecast: whoever is calibrated needs no correction.
 
     >>> f = CurveAggregator(2, np.array([0.0, 0.5, 0.8, 1.0]), np.array([0.0, 0.5, 0.95, 1.0]))
-    >>> f([[0.8, 0.8], [0.5, np.nan], [0.0, 0.7]]).round(4)
-    array([0.95, 0.5 , 0.  ])
+    >>> f([[0.8, 0.8], [0.8, np.nan], [0.0, 0.7]]).round(4)
+    array([0.95, 0.8 , 0.  ])
     """
 
     agents: int
@@ -89,8 +90,9 @@ class CurveAggregator:
                 f"({np.count_nonzero(count > self.agents)} of {len(x)} rows have more)."
             )
         forecasts = np.full(len(x), np.nan)
-        asked = count > 0
-        forecasts[asked] = self.at(pooled(x[asked]))
+        several, alone = count > 1, count == 1
+        forecasts[several] = self.at(pooled(x[several]))
+        forecasts[alone] = np.nansum(x[alone], axis=1)
         return forecasts
 
     def at(self, x: Floats) -> Floats:

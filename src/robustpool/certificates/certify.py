@@ -151,7 +151,6 @@ def _from_below(chosen: Any, family: World, loss: str, tolerance: float | None, 
         raise UnsupportedError(
             f"a design for this world has no certificate; `certify RULE --world {family.kind}` proves the lower bound."
         )
-    _check_design(chosen, paradigm, loss)
     if loss != "square":
         raise UnsupportedError(
             f"the lower bound of this world is certified for the loss 'square' only; it is {loss!r}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,11 +49,6 @@ class FileOptions(TableOptions):
     per_forecaster: Annotated[bool, Option("--per-forecaster", help="With --recalibrate: one fit per forecaster.")] = (
         False
     )
-
-    def given(self) -> str | None:
-        """The first of them that was given, as the user writes it."""
-        changed = [each.name for each in fields(self) if getattr(self, each.name) not in (each.default, [])]
-        return f"--{changed[0].replace('_', '-')}" if changed else None
 
 
 def looks_like_file(text: str) -> bool:

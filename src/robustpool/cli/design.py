@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from .command import check_report, command
-from .output import Answer
-from .progress import progress_bar
+from .output import Answer, say
+from .progress import progress_bar, share_bar
+from .tables import TableOptions, tell
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..families.partial_information import PartialInformation
     from ..families.probit_estimates import ProbitEstimates
+    from ..tables.records import ForecastTable
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def design(
         str | None,
         Option(metavar="FILE.csv", help="Partial information like that of these forecasters; outcomes are not needed."),
     ] = None,
+    files: TableOptions,
     symmetric: Annotated[bool, Option("--symmetric", help="Only aggregators that treat the agents alike.")] = False,
     monotone: Annotated[bool, Option("--monotone", help="Only aggregators that rise with each report.")] = False,
     solving: SolvingOptions,
@@ -86,14 +89,23 @@ def design(
     """
     from ..aggregators.restrictions import Monotone, Restriction, Symmetric
     from ..designs.design_file import save_design
+    from ..errors import InputError
     from ..families.family_file import load_family
     from ..solvers.solve import solve
     from ..views import results
+    from ..views.tables import rejected_data
 
     if family is not None:
         world.check_no_family(family, reports=reports, priors=priors, like=like)
-    estimates = None if like is None else _estimates(like, world)
-    if estimates is not None:
+    if like is None and (option := files.given()) is not None:
+        raise InputError(f"{option} is for the file of --like, which is missing.")
+    estimates, left_out = None, dict[str, Any]()
+    if like is not None:
+        table = _read(like, world, files)
+        left_out = {"rejected": rejected_data(table.rejected)}
+        if tell(table.rejected, table.tally, len(table.questions)):
+            return Answer({**left_out, "output": None}, [], yes=False)
+        estimates, left_out["clipped"] = _estimates(table)
         world = replace(world, **_options(estimates.family(**world.given)))
     structures = load_family(family) if family is not None else world.make(**_grids(world, reports, priors, solving))
     _writable(out, family, report)
@@ -114,21 +126,38 @@ def design(
         from ..views.design_page import write_design
 
         write_design(solution.design, out, report)
-    return Answer(*results.design(solution, out, report, str(checkpoint), estimates), solution.converged)
+    data, lines = results.design(solution, out, report, str(checkpoint), estimates)
+    return Answer(data | left_out, lines, solution.converged)
 
 
-def _estimates(like: str, world: WorldOptions) -> ProbitEstimates:
-    """What the forecasts of a file say about the people who made them."""
+def _read(like: str, world: WorldOptions, files: TableOptions) -> ForecastTable:
+    """The forecasts of the people that the world is to be like."""
     from ..errors import InputError
-    from ..families.probit_estimates import estimate_partial_information
     from ..tables.reading import read_forecasts
 
     if world.world != "partial-information":
         raise InputError(f"--like is for --world partial-information; the world is {world.world or 'independent'}.")
-    table = read_forecasts(like)
+    files.check(like)
+    with files.writing_rejects(), share_bar() as bar:
+        table = read_forecasts(like, **files.reading(), progress=lambda done, size: bar("reading", done / max(size, 1)))
+    files.write_rejects(table.rejected)
     if table.options is not None:
         raise InputError(f"--like needs questions with two outcomes; {like!r} has questions with options.")
-    return estimate_partial_information(table.question, table.probability)
+    return table
+
+
+def _estimates(table: ForecastTable) -> tuple[ProbitEstimates, int]:
+    """What the forecasts of a table say about the people who made them, and how many were clipped for it."""
+    from ..families.probit_estimates import CLIP, estimate_partial_information
+    from ..forecasts import brought, outside
+
+    estimates, clipped = (
+        estimate_partial_information(table.question, table.probability),
+        outside(table.probability, CLIP),
+    )
+    if clipped:
+        say(f"{brought(clipped, table.rows, 'answer', CLIP)} before the estimates were made.")
+    return estimates, clipped
 
 
 def _options(family: PartialInformation) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,6 +72,11 @@ class TableOptions:
         Path | None,
         Option(metavar="FILE.csv", help="With a file: write all rows that were left out, with line and reason."),
     ] = None
+
+    def given(self) -> str | None:
+        """The first of the options that was given, as the user writes it."""
+        changed = [each.name for each in fields(self) if getattr(self, each.name) not in (each.default, [])]
+        return f"--{changed[0].replace('_', '-')}" if changed else None
 
     def reading(self) -> dict[str, Any]:
         """As `read_forecasts` takes it."""

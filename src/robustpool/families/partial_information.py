@@ -117,6 +117,11 @@ class PartialInformation(World):
 
         return worst_partial(aggregator, self, loss, rng)
 
+    @property
+    def title(self) -> str:
+        """Who they are, without the ranges."""
+        return f"{counted(self.agents, 'agent')} with partial information"
+
     def words(self, nature: str = "grid") -> str:  # noqa: ARG002
         """See World."""
         low, high = self.prior_range
@@ -125,4 +130,22 @@ class PartialInformation(World):
         ]
         cap = f"together at most {self.knowable:g} of what can be known"
         priors = "any prior" if (low, high) == (0.0, 1.0) else f"priors from {low:g} to {high:g}"
-        return f"{counted(self.agents, 'agent')} with partial information: {', '.join((*ranges, cap, priors))}"
+        return f"{self.title}: {', '.join((*ranges, cap, priors))}"
+
+    def facts(self) -> dict[str, str]:
+        """The ranges, one by one, and what is assumed.
+
+        >>> PartialInformation(knowable=0.8).facts()["knowable"]
+        '0.8: an assumption, not estimated; together they know at most 80 % of what can be known'
+        """
+        low, high = self.prior_range
+        more = f"; with less than {self.least_overlap:.3g} they would know more together than is knowable"
+        return {
+            "overlap": "{:.3g} to {:.3g}".format(*self.overlap) + more * (self.least_overlap > self.overlap[0]),
+            "information": "{:.3g} to {:.3g}".format(*self.information),
+            "knowable": (
+                f"{self.knowable:g}: an assumption, not estimated; together they know at most {100 * self.knowable:g} % of "
+                "what can be known"
+            ),
+            "prior": "any" if (low, high) == (0.0, 1.0) else f"{low:g} to {high:g}",
+        }

@@ -92,7 +92,7 @@ class PartialNature(Nature):
     @cached_property
     def cube(self) -> Floats:
         """The points of the unit cube to start from."""
-        return start_cube(self.family, corner_spread(self.family), mirrored=self.mirrored)
+        return start_cube(self.family, corner_spread(self.family), mirrored=self.mirrored and self.family.mirrored)
 
     @cached_property
     def start(self) -> Points:
@@ -201,15 +201,15 @@ class PartialStructures:
 
 
 def partial_nature(family: PartialInformation, loss: Loss, restrictions: Sequence[Restriction]) -> PartialNature:
-    """Nature with the tables of curves of the mean probit, which may be asked to rise."""
+    """Nature with the tables of curves of the mean probit, which rise."""
     for limit in restrictions:
         if not isinstance(limit, (Symmetric, Monotone, Mirrored)):
             raise UnsupportedError(f"a curve of the mean probit may be monotone, symmetric or mirrored; not {limit!r}.")
-    monotone = any(isinstance(limit, Monotone) for limit in restrictions)
-    mirrored = any(isinstance(limit, Mirrored) for limit in restrictions) or (family.mirrored and not monotone)
-    limits: list[Restriction] = [Mirrored()] if mirrored else []
-    limits += [Monotone()] if monotone else []
+    limits: list[Restriction] = [Monotone()]
     z = spaced(family, KNOTS, corner_spread(family), FURTHEST_KNOT)
+    if family.mirrored or any(isinstance(limit, Mirrored) for limit in restrictions):
+        limits += [Mirrored()]
+        z = np.union1d(z, 0.0)  # the mirror keeps the knot 1/2 in its place
     knots = np.concatenate(([0.0], normal_cdf(z), [1.0]))
     return PartialNature(family, posterior_tables(knots[:, None], loss, limits, lambda x: x[:, 0]))
 

@@ -13,7 +13,7 @@ from ..aggregators.rules import Rule
 from ..checks import number
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine
+from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine, few_answers, few_words
 from ..wording import counted
 from . import answers as all_answers
 from .pooled import PooledTable
@@ -167,6 +167,7 @@ class Pool:
         self._parts: list[Pooled] = []
         self._options: list[tuple[str, ...]] | None = None
         self._at_odds: list[int] = []  # questions that contradict themselves
+        self._few: list[tuple[int, int]] = []  # questions with fewer than half of the answers that it is for
         self._unfit: list[tuple[int, int]] = []  # questions with a number of answers that the rule is not made for
         self.answered = self.untimed = self.questions = self.clipped = 0
 
@@ -221,6 +222,8 @@ class Pool:
         if self._agents not in (None, count) and not (self._fewer and count <= self._agents):
             self._unfit += [(each, count) for each in first[group.questions].tolist()]
             return
+        if few_answers(self._aggregator, count):
+            self._few += [(each, count) for each in first[group.questions].tolist()]
         weights = group.weights if self._takes_weights else None
         self._unweighted |= weights is not group.weights
         said = combine(group.reports, self._aggregator, self._clip, weights)
@@ -260,6 +263,12 @@ class Pool:
                 raise InputError(f"{rule} (no question has {wanted}).")
             without = f"{len(self._unfit):,} of {counted(self.questions, 'question')} have no forecast"
             warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
+        if self._few:
+            entry, count = min(self._few)
+            (name,) = names(np.array([entry]))
+            size = f"{len(self._few):,} of {counted(self.questions, 'question')}"
+            words = few_words(self._aggregator, f"question {name}", count, size)
+            warnings.warn(words, UserWarning, stacklevel=stacklevel)
         if self._unweighted:
             warnings.warn(
                 "the weights of the table were not used: this rule accepts none.", UserWarning, stacklevel=stacklevel

@@ -10,6 +10,7 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
+from ..families.partial_information import PartialInformation
 from ..families.worlds import class_of_kind
 from ..verification.claims import NOUNS
 from ..wording import between, between_points, counted, outward
@@ -185,13 +186,17 @@ def design(
         "to continue": left and f"the same command with --resume, from {left}",
     }
     game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
-    before = (
-        [] if estimates is None else ["estimated from the file, with 95 % intervals", *facts(estimates.words(), 20), ""]
-    )
-    return data, [*before, game, *facts(lines, 20)]
+    before: list[str] = []
+    ranges = solution.family.facts() if isinstance(solution.family, PartialInformation) else {}
+    if estimates is not None and isinstance(solution.family, PartialInformation):
+        before = ["estimated from the file, with 95 % intervals", *facts(estimates.words(), 20), ""]
+        ranges |= {name: f"{ranges[name]}{why}" for name, why in estimates.reasons(solution.family).items()}
+    return data, [*before, game, *facts(ranges | lines, 20)]
 
 
 def _family(solution: Solution) -> str:
+    if isinstance(solution.family, PartialInformation):
+        return solution.family.title
     family, table = solution.family.words(solution.settings.nature), solution.aggregator
     if isinstance(table, TableAggregator):
         return f"{family}, {counted(len(table.reports), 'report profile')}"
