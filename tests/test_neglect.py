@@ -277,3 +277,12 @@ def test_a_design_takes_the_options_of_its_own_world(tmp_path: Any) -> None:
         WorldOptions(fraction=0.1).of(path)
     with input_error("^--neglect is not an option of the world independent; it belongs to neglect"):
         WorldOptions(world="independent", neglect=(0.3, 0.5)).of(path)
+
+
+def test_a_third_that_is_rounded_down_is_less_than_one_agent() -> None:
+    with unsupported_error("n lambda from 1 on"):
+        rp.certify("product", rp.Neglect(3, None, None, neglect=(1 / 3, 1 / 3)))
+    with pytest.raises(Refused, match=r"at least one agent; about 5\.55.*e-17 of one is missing"):
+        check_upper(
+            Phi(Fraction(1)), 3 * Fraction(1 / 3), (Fraction(0), Fraction(1)), {"kind": "slopes"}, Fraction(1), Budget()
+        )

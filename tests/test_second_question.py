@@ -58,8 +58,10 @@ def test_a_second_question_helps_and_finer_answers_help_more() -> None:
 
 
 def test_exact_second_answers_leave_a_regret() -> None:
-    world = SecondQuestion()
-    hard = world.hard_structures()["structures"]
+    world = SecondQuestion(2, None, None, None)
+    known = world.hard_structures()
+    assert known is not None
+    hard = known["structures"]
     joints = [np.vectorize(lambda text: float(Fraction(text)))(np.array(entry["joint"])) for entry in hard]
     shared = [
         HigherOrder().reports(np.array(joints), agent, np.arange(2), None)[:, signal]
@@ -79,18 +81,27 @@ def test_exact_second_answers_leave_a_regret() -> None:
 def test_what_is_refused() -> None:
     with unsupported_error(r"^a second question is for two agents; there are 3\.$"):
         SecondQuestion(3)
-    with unsupported_error(r"^the world second-question needs a number of priors; it has no continuum\.$"):
-        SecondQuestion(priors=None)  # type: ignore[arg-type]
+    with input_error(
+        r"^reports, priors and second_answers must be three numbers, or None for all; they are .*'priors': None"
+    ):
+        SecondQuestion(priors=None)
+    with unsupported_error(
+        r"^no bound can be proved for 2 conditionally independent agents, .*second answers in steps of 1/1,000"
+    ):
+        rp.certify("minimax", SecondQuestion(2, 6, 12, 1000))  # whose value is below that of exact answers off the grid
+    with unsupported_error(
+        r"^the structures of .*exact second answers cannot be listed; give numbers for its grids\.$"
+    ):
+        rp.solve(SecondQuestion(2, None, None, None))
     with input_error(r"^second_answers must be a whole number, at least 1; it is 0\.$"):
         SecondQuestion(second_answers=0)
     with unsupported_error(r"^the lower bound of this world is certified for the loss 'square' only; it is 'log'\.$"):
-        rp.certify("minimax", SecondQuestion(), loss="log")
+        rp.certify("minimax", SecondQuestion(2, None, None, None), loss="log")
     design = rp.solve(SecondQuestion(2, 3, 4), tolerance=1e-3).design
     sentence = (
         r"^a design for this world has no certificate; `certify RULE --world second-question` proves the lower bound\.$"
     )
-    for family in (None, SecondQuestion()):
-        with unsupported_error(sentence):
-            rp.certify(design, family)
+    with unsupported_error(sentence):
+        rp.certify(design, SecondQuestion(2, None, None, None))
     with unsupported_error(r"^continuous nature is for conditionally independent agents"):
         rp.solve(SecondQuestion(), nature="continuous")

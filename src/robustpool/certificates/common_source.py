@@ -1,6 +1,6 @@
 """Slabs for two agents with a common source: slopes for each interval of p_0, as `robustpool.verification.common_source` reads them.
 
-A slab is tried with a width; if its slopes cannot be found it is halved, and after a success the next one is wider.
+A slab is tried with a width; if its slopes cannot be found it becomes narrower, and after a success the next one is wider.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STEP = 1.3  # between the ends of the first intervals of priors, as odds
 FIRST, WIDEST, NARROWEST = 0.16, 4.0, 1e-3  # widths of slabs, in units of the bound
+WIDER, NARROWER = 1.12, 0.65  # the next slab after a success and after a failure, which costs as much as a success
 ROUNDS = 3  # of new knots, before an interval is halved
 DEPTH = 3  # of halvings, before the slab is
 SLACK = 0.03  # of the bound
@@ -45,12 +46,12 @@ def cover_slabs(
         high = min(reached + width, 0.999)
         cover = _slab(Slab(rule, reached, high), formula, bound)
         if cover is None:
-            width /= 2
+            width *= NARROWER
             if width < NARROWEST * bound:
                 return
             continue
         entries.append({"chances": [reached, high], "cover": cover})
-        reached, width = high, min(1.5 * width, WIDEST * bound)
+        reached, width = high, min(WIDER * width, WIDEST * bound)
         yield Slabs(reached, list(entries), close_to_1(rule, reached, bound))
 
 

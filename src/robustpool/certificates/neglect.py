@@ -29,7 +29,12 @@ class Stage(NamedTuple):
 def neglect_certificate(aggregator: dict[str, Any], family: Neglect, tolerance: float) -> Iterator[Stage]:
     """Bounds for a rule as a certificate names it, the last within ``tolerance`` of each other if the proof succeeds."""
     low, high = family.neglect
-    if aggregator["kind"] != "log-odds" or low < high or family.prior_range != (0.0, 1.0) or family.agents * low < 1:
+    if (
+        aggregator["kind"] != "log-odds"
+        or low < high
+        or family.prior_range != (0.0, 1.0)
+        or family.agents * Fraction(low) < 1
+    ):
         raise UnsupportedError(
             "under base-rate neglect, bounds are proved for functions of the summed log-odds, one lambda, n lambda from 1 on and "
             f"all priors; the family is {family.words()}."

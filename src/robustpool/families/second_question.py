@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import checks
 from ..aggregators.rules import Rule
-from ..errors import UnsupportedError
+from ..errors import InputError, UnsupportedError
 from ..numerics import safe_divide, unique_rows
 from ..structures.report_formats import HigherOrder
 from .conditionally_independent import ConditionallyIndependent, EnumeratedFamily
@@ -43,27 +43,37 @@ HARD_PRIOR, HARD_REPORT, HARD_ANSWER = Fraction(297, 1000), Fraction(47, 50), Fr
 class SecondQuestion(World):
     """Two conditionally independent agents, reports and priors on grids, second answers in steps of 1/``second_answers``.
 
+    With None for all three it has any reports, any prior and exact second answers; a lower bound is proved for it only.
+
     >>> SecondQuestion(reports=6, priors=12, second_answers=4).words()
     '2 conditionally independent agents, reports in steps of 1/6, priors in steps of 1/12, second answers in steps of 1/4'
     """
 
     agents: int = 2
-    reports: int = 8
-    priors: int = 24
-    second_answers: int = 4
+    reports: int | None = 8
+    priors: int | None = 24
+    second_answers: int | None = 4
 
     kind: ClassVar[str] = "second-question"
-    open_fields: ClassVar[tuple[str, ...]] = ()
+    open_fields: ClassVar[tuple[str, ...]] = ("reports", "priors", "second_answers")
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         if self.agents != 2:
             raise UnsupportedError(f"a second question is for two agents; there are {self.agents}.")
-        for name in ("reports", "priors", "second_answers"):
-            if getattr(self, name) is None:
-                raise UnsupportedError(f"the world second-question needs a number of {name}; it has no continuum.")
-        checks.whole("second_answers", self.second_answers, least=1)
+        grids = {name: getattr(self, name) for name in self.open_fields}
+        if None in grids.values() and not self.open:
+            raise InputError(
+                f"reports, priors and second_answers must be three numbers, or None for all; they are {grids}."
+            )
+        if self.second_answers is not None:
+            checks.whole("second_answers", self.second_answers, least=1)
         _ = self.first_question
+
+    @property
+    def open(self) -> bool:
+        """Whether it has any reports, any prior and exact second answers."""
+        return self.reports is None and self.priors is None and self.second_answers is None
 
     @property
     def first_question(self) -> ConditionallyIndependent:
@@ -72,10 +82,13 @@ class SecondQuestion(World):
 
     def words(self, nature: str = "grid") -> str:
         """See World."""
-        return f"{self.first_question.words(nature)}, second answers in steps of 1/{self.second_answers:,}"
+        answers = "exact second answers" if self.open else f"second answers in steps of 1/{self.second_answers:,}"
+        return f"{self.first_question.words(nature)}, {answers}"
 
     def enumerate(self) -> EnumeratedFamily:
         """Every structure; a report is (x, y)."""
+        if self.reports is None or self.second_answers is None:
+            raise UnsupportedError(f"the structures of {self.words()} cannot be listed; give numbers for its grids.")
         listed = self.first_question.enumerate(pruned=False)
         prior, reports = listed.parameters(slice(None))
         answers = second_answers(prior, reports)
@@ -109,19 +122,26 @@ class SecondQuestion(World):
         """See World: a named rule hears the first answers only."""
         return (lambda reports: aggregator(reports[:, :, 0])) if isinstance(aggregator, Rule) else aggregator
 
-    def hard_structures(self) -> dict[str, Any]:
-        """See World: two mirrored structures with the same reports, exact second answers included, that disagree."""
+    def hard_structures(self) -> dict[str, Any] | None:
+        """See World: two mirrored structures with the same reports, exact second answers included, that disagree.
+
+        They are not on the grids, so they say nothing about a world that has some.
+        """
+        if not self.open:
+            return None
         first = _joint(HARD_PRIOR, (HARD_REPORT, 1 - HARD_REPORT), (HARD_ANSWER, 1 - HARD_ANSWER))
         second = first[::-1].transpose(0, 2, 1)  # states and agents exchanged
         joints = [{"name": name, "joint": joint.tolist()} for name, joint in (("rare", first), ("common", second))]
         named = {"states": ["no", "yes"], "agents": ["first", "second"]}
         return {"format": FORMAT, **named, "report": "higher-order", "structures": joints}
 
-    def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:  # noqa: ARG002
+    def worst_case(self, aggregator: Callable[[Any], Any], loss: Loss, rng: np.random.Generator) -> WorstCase:
         """See World: the worst structure of the grids."""
         from .regret import regrets
         from .worst_case import WorstCase
 
+        if self.open and isinstance(aggregator, Rule):  # which hears the first answers only
+            return self.first_question.worst_case(aggregator, loss, rng)
         listed = self.enumerate()
         values = regrets(self.heard(aggregator), listed.flat, loss=loss)
         inner = np.flatnonzero((listed.priors > 0) & (listed.priors < listed.M))  # else all is certain

@@ -29,7 +29,7 @@ from flint import arb
 
 from .balls import STEPS_OF_A_BOX, Number, ball, hull, logit, negative_on, precision, sigma
 from .divergences import SQUARE, Divergence
-from .reading import SHOWN, Budget, Refused, by_kind, double, rational, read, word
+from .reading import SHOWN, Budget, Refused, by_kind, double, rational, read, short, word
 
 Node: TypeAlias = tuple[float, Fraction]  # (logit of the prior, kappa)
 Kappa: TypeAlias = Callable[[arb], tuple[arb, arb]]  # m -> kappa and its derivative
@@ -184,6 +184,10 @@ def check_upper(
 
         check_claim(phi, agents, bound, budget)
         return
+    if agents < 1:
+        raise Refused(
+            f"an upper bound is checked for at least one agent; {short(1 - Fraction(agents))} of one is missing."
+        )
     if agents != int(agents) and loss is not SQUARE:
         raise Refused("a fraction of an agent is for the square loss only.")
     needed = sides(phi, *prior_range)

@@ -19,7 +19,7 @@ from flint import arb
 from . import log_odds
 from .balls import ball, logit, precision, sigma
 from .mixtures import check_at_most, lower_end
-from .reading import LATER, MOST_AGENTS, Budget, Refused, double, quoted, rational, read, word
+from .reading import LATER, MOST_AGENTS, Budget, Refused, double, quoted, rational, read, short, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def check_neglect(data: Mapping[str, Any], phi: Phi, budget: Budget) -> None:
     if "upper" in data:
         upper = read(data["upper"], UPPER, "upper")
         if agents < 1:
-            raise Refused(f"an upper bound is checked for agents times lambda from 1 on; it is {float(agents):.6g}.")
+            raise Refused(f"an upper bound is checked for agents times lambda from 1 on; it is {short(agents)}.")
         every = (Fraction(0), Fraction(1))
         log_odds.check_upper(phi, agents, every, upper["witness"], Fraction(upper["bound"]), budget)
 
