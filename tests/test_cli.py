@@ -217,7 +217,7 @@ BAD = [
     ("design --world common-source --nature continuous", "continuous nature is for conditionally independent agents"),
     (
         "design --world second-question --nature continuous",
-        "the world second-question needs a number of priors; it has no continuum.",
+        "reports, priors and second_answers must be three numbers, or None for all; they are",
     ),
     (
         "design --world correlated --priors continuous",

@@ -96,13 +96,12 @@ def test_what_is_refused() -> None:
     with input_error(r"^second_answers must be a whole number, at least 1; it is 0\.$"):
         SecondQuestion(second_answers=0)
     with unsupported_error(r"^the lower bound of this world is certified for the loss 'square' only; it is 'log'\.$"):
-        rp.certify("minimax", SecondQuestion(), loss="log")
+        rp.certify("minimax", SecondQuestion(2, None, None, None), loss="log")
     design = rp.solve(SecondQuestion(2, 3, 4), tolerance=1e-3).design
     sentence = (
         r"^a design for this world has no certificate; `certify RULE --world second-question` proves the lower bound\.$"
     )
-    for family in (None, SecondQuestion()):
-        with unsupported_error(sentence):
-            rp.certify(design, family)
+    with unsupported_error(sentence):
+        rp.certify(design, SecondQuestion(2, None, None, None))
     with unsupported_error(r"^continuous nature is for conditionally independent agents"):
         rp.solve(SecondQuestion(), nature="continuous")
