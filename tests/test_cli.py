@@ -180,8 +180,15 @@ BAD = [
     ("aggregate 0.7 5,5%", "report 2 must be a number; it is '5,5%'; write 5.5%."),
     ("aggregate 0.7 1/2%", "report 2 must be a number; it is '1/2%'."),
     ("aggregate 0.7 %", "report 2 must be a number; it is '%'."),
-    ("aggregate 0.7 0.6 --rule magic", "rule must be one of robust, minimax, mean,"),
+    ("aggregate 0.7 0.6 --rule magic", "rule must be one of robust, minimax, minimax-log, mean,"),
     ("aggregate 0.7 0.6 --rule none.json", "the design or pool file 'none.json' does not exist."),
+    (
+        "aggregate 0.6,0.3,0.1 0.5,0.2,0.3 --rule minimax",
+        (
+            "report 1 must be a number; it is '0.6,0.3,0.1'; for a question with more than two outcomes give a file with a row for each "
+            "forecaster and option (`robustpool aggregate FILE.csv`)."
+        ),
+    ),
     ("aggregate 0,7 0.6", "report 1 must be a number; it is '0,7'; write 0.7."),
     ("aggregate -0.1 0.6", "probability must lie in [0, 1]; entry 0 is -0.1"),
     ("aggregate 1/0 0.6", "report 1 must be a number; it is '1/0'."),
@@ -215,7 +222,7 @@ BAD = [
     ("design --method magic", "method must be one of cutting-planes, multiplicative-weights; it is 'magic'."),
     ("design --priors 1", "priors must be a whole number, at least 2; it is 1."),
     ("design --reports 400 --priors 4000 --method multiplicative-weights", "GB of memory"),
-    ("worst-case magic", "rule must be one of robust, minimax, mean,"),
+    ("worst-case magic", "rule must be one of robust, minimax, minimax-log, mean,"),
     ("worst-case mean --loss hinge", "loss must be one of square, log; it is 'hinge'."),
     ("lipschitz-curve --constants 1,x", "--constants must be numbers with commas; it is '1,x'."),
     ("lipschitz-curve --constants 0", "the Lipschitz constant must be a finite number, greater than 0; it is 0.0."),
