@@ -182,6 +182,13 @@ BAD = [
     ("aggregate 0.7 %", "report 2 must be a number; it is '%'."),
     ("aggregate 0.7 0.6 --rule magic", "rule must be one of robust, minimax, minimax-log, mean,"),
     ("aggregate 0.7 0.6 --rule none.json", "the design or pool file 'none.json' does not exist."),
+    (
+        "aggregate 0.6,0.3,0.1 0.5,0.2,0.3 --rule minimax",
+        (
+            "report 1 must be a number; it is '0.6,0.3,0.1'; for a question with more than two outcomes give a file with a row for each "
+            "forecaster and option (`robustpool aggregate FILE.csv`)."
+        ),
+    ),
     ("aggregate 0,7 0.6", "report 1 must be a number; it is '0,7'; write 0.7."),
     ("aggregate -0.1 0.6", "probability must lie in [0, 1]; entry 0 is -0.1"),
     ("aggregate 1/0 0.6", "report 1 must be a number; it is '1/0'."),

@@ -252,6 +252,14 @@ def average(x: Floats) -> Floats:
             "the rule beta-pool cannot be certified for 3 agents; `robustpool worst-case beta-pool --agents 3` searches",
         ),
         (
+            lambda: "minimax-log",
+            rp.ConditionallyIndependent(3, None, None),
+            (
+                "the rule minimax-log cannot be certified for 3 agents; `robustpool certify minimax-log:summed=1 --loss log --agents 3` "
+                "certifies another rule for this loss"
+            ),
+        ),
+        (
             lambda: GridAggregator(np.zeros((2, 2, 2))),
             None,
             "only tables for two agents can be certified; this one is for 3, and the family has 3",

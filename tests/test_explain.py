@@ -602,7 +602,7 @@ def test_an_explanation_as_text_is_its_sentences() -> None:
         ([np.nan, None], {}, r"explain needs at least one answer; 2 of 2 are missing\."),
         ([[0.7, 0.6], [0.1, 0.2]], {}, r"one question is explained at a time; the shape of the reports is \(2, 2\)\."),
         ([0.7, 1.2], {}, r"probability must lie in \[0, 1\]; entry 1 is 1\.2"),
-        ([0.7, 0.6], {"rule": "magic"}, "rule must be one of robust, minimax, mean"),
+        ([0.7, 0.6], {"rule": "magic"}, "rule must be one of robust, minimax, minimax-log, mean"),
         ([0.7, 0.6], {"prior_range": (0.4, 0.1)}, r"prior_range must be from low to high; it is \(0\.4, 0\.1\)\."),
         (
             [0.7, 0.6],

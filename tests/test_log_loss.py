@@ -17,6 +17,7 @@ from forging import referee_accepts, sign
 from programs import run_python
 from robustpool import referee
 from robustpool.aggregators import pools
+from robustpool.certificates.certifiable import can_be_certified, describe, rule_of
 from robustpool.certificates.mixtures import mirrored_pair, mixture_on_record, value_bound
 from robustpool.verification.balls import precision
 from robustpool.verification.divergences import DIVERGENCES, SQUARE
@@ -391,3 +392,24 @@ def test_precision_is_restored() -> None:
     before = ctx.prec
     value_bound(mirrored_pair(2, loss="log") or [], 2, loss="log")
     assert ctx.prec == before
+
+
+def test_with_six_agents_or_more_the_rule_is_a_mean_of_stretched_log_odds_and_has_proved_lower_bounds() -> None:
+    """Its formula for the verifier is the rule that people use, and the certificate has no upper bound."""
+    rule, reports = rp.get_rule("minimax-log"), (0.02, 0.3, 0.5, 0.6, 0.7, 0.96, 0.4)
+    for n in (6, 7):
+        about = describe(rule, n)
+        assert about["kind"] == "stretched-log-odds"
+        exact = rule_of(about, n).forecast(tuple(map(Fraction, reports[:n])))
+        assert float(rule([reports[:n]])[0]) == pytest.approx(float(exact), rel=1e-12)
+        assert not can_be_certified(rule, n, "log")
+    assert [describe(rule, n)["kind"] for n in (1, 2)] == ["log-odds", "log-odds"]
+
+
+@pytest.mark.slow
+def test_the_lower_bounds_for_six_agents_are_verified() -> None:
+    certificate = rp.certify("minimax-log", family(6), loss="log")
+    assert certificate.upper is None
+    assert certificate.value is not None
+    assert 0.2066 < certificate.lower < 0.2067
+    assert rp.verify(certificate.data).verified

@@ -572,10 +572,19 @@ def test_bytes_that_are_no_certificate(content: bytes, check: Check) -> None:
 
 
 def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for arguments in (["referee.py"], ["referee.py", str(tmp_path)], ["referee.py", str(tmp_path / "nothing")]):
+    for arguments in (["referee.py", str(tmp_path)], ["referee.py", str(tmp_path / "nothing")]):
         monkeypatch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit, match=UNREADABLE):
             runpy.run_path(str(SOURCE), run_name="__main__")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["a.json", "b.json"]], ids=str)
+def test_the_usage(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["referee.py", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(str(SOURCE), run_name="__main__")
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "usage: python -m robustpool.referee CERT.json\n"
 
 
 def test_a_key_that_stands_twice(check: Check) -> None:
@@ -611,11 +620,11 @@ def test_numbers_that_cannot_be_read(text: str, check: Check) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("format",), "robustpool-certificate/1", "This kind is not checked."),
-        (("loss",), "convex", "This kind is not checked."),
+        (("format",), "robustpool-certificate/1", referee.UNCHECKED),
+        (("loss",), "convex", referee.UNCHECKED),
         (("loss",), "log", "The theorem is for the square loss."),
-        (("paradigm",), "ratio", "This kind is not checked."),
-        (("family", "kind"), "finite", "This kind is not checked."),
+        (("paradigm",), "ratio", referee.UNCHECKED),
+        (("family", "kind"), "finite", referee.UNCHECKED),
         (("family", "agents"), True, "The family is out of bounds."),
         (("family", "agents"), 2.0, "The family is out of bounds."),
         (("family", "agents"), 0, "The family is out of bounds."),

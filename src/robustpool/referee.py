@@ -25,6 +25,9 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
+UNCHECKED = (
+    "This kind is not checked: only additive regrets of independent agents, square or log loss (unanimous: square)."
+)
 BYTES, AGENTS, NODES, BOXES, BITS = 5_000_000, 100, 10_000, 60_000, 4_000_000  # limits; BITS: fractions of a mixture
 Rule = tuple[fmpq, ...]  # (a, b, k, shift, c): logit phi = Phi = s (a + b tanh(s/k)^2) - c tanh(s/k) - shift
 
@@ -224,7 +227,7 @@ def main(path: str) -> str:
     family, phi, rule, ctx.prec = data["family"], data["aggregator"].get("phi"), Rule(), 80
     ours, loss = ["robustpool-certificate/2", "conditionally-independent", "additive"], data["loss"]
     known = loss == "square" or (loss == "log" and "unanimous" not in data)
-    require(known and [data["format"], family["kind"], data["paradigm"]] == ours, "This kind is not checked.")
+    require(known and [data["format"], family["kind"], data["paradigm"]] == ours, UNCHECKED)
     n, (u, v), (low, high) = family["agents"], family["prior_range"], map(number, family["prior_range"])
     require(type(n) is int and 0 < n <= AGENTS and 0 <= low <= high <= 1, "The family is out of bounds.")
     text, log = f"Agents: {n}, independent given state and public evidence. Prior after it: {u} to {v}. ", loss == "log"
@@ -259,6 +262,9 @@ def main(path: str) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+        sys.stderr.write("usage: python -m robustpool.referee CERT.json\n")
+        raise SystemExit(2)
     try:
         sys.stdout.write(main(sys.argv[1]))
     except Exception:  # noqa: BLE001

@@ -84,6 +84,9 @@ def _named(chosen: Rule, agents: int) -> dict[str, Any]:
         return {"kind": "log-odds", "phi": phi}
     if stem == "minimax" and (chosen.parameters["unanimous"] or agents not in pools.NOT_UNANIMOUS):
         return {"kind": "stretched-log-odds", **dict(zip(("a", "threshold", "c"), pools.stretch(agents), strict=True))}
+    if stem == "minimax-log" and agents > 2 and not pools.log_stretch(agents)[3]:  # nothing but stretched log-odds
+        numbers = dict(zip(("a", "threshold", "c"), pools.log_stretch(agents)[:3], strict=True))
+        return {"kind": "stretched-log-odds", **numbers}
     if stem in (MEANS if agents == 2 else AVERAGES):
         return {"kind": "grid", "values": [[0.0, 0.5], [0.5, 1.0]]} if agents == 2 else {"kind": stem}
     if agents == 2 and stem in PRIOR_ESTIMATES:
@@ -95,10 +98,10 @@ def _named(chosen: Rule, agents: int) -> dict[str, Any]:
         except Refused as refused:
             raise UnsupportedError(f"{chosen.name} cannot be certified: {refused}") from None
         return about
-    raise UnsupportedError(
-        f"the rule {chosen.name} cannot be certified for {agents} agents; `robustpool worst-case {chosen.name} --agents "
-        f"{agents}` searches for its worst case."
-    )
+    search = f"`robustpool worst-case {chosen.name} --agents {agents}` searches for its worst case"
+    if stem == "minimax-log":
+        search = f"`robustpool certify minimax-log:summed=1 --loss log --agents {agents}` certifies another rule for this loss"
+    raise UnsupportedError(f"the rule {chosen.name} cannot be certified for {agents} agents; {search}.")
 
 
 def _learned(chosen: LearnedRule, agents: int) -> dict[str, Any]:

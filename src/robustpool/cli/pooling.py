@@ -165,7 +165,9 @@ def _number(text: str) -> float:
 
 
 def _hint(text: str) -> str:
-    """What to write in place of a decimal comma."""
+    """What to write in place of a decimal comma, or of a distribution over more than two outcomes."""
+    if text.count(",") > 1:
+        return "; for a question with more than two outcomes give a file with a row for each forecaster and option (`robustpool aggregate FILE.csv`)"
     sign = "%" if text.endswith("%") else ""
     try:
         return f"; write {_number(text.removesuffix('%').replace(',', '.')):g}{sign}" if "," in text else ""

@@ -103,7 +103,7 @@ def certificate(
         "output": file,
     }
     lines = {
-        "loss": proof.data["loss"],
+        "loss": None if proof.data["loss"] == "square" else proof.data["loss"],
         "over": _over(proof.data["family"]),
         NOUNS[proof.data["paradigm"]]: proof.words,
         **_below(proof),
