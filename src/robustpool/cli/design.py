@@ -100,8 +100,8 @@ def design(
         if family is not None and value is not None:
             name = option.replace("_", "-")
             raise InputError(f"--{name} is for a world with a name; --family {family!r} has its own structures.")
-    if like is None and (option := files.given()) is not None:
-        raise InputError(f"{option} is for the file of --like, which is missing.")
+    if like is None and (unused := files.given()) is not None:
+        raise InputError(f"{unused} is for the file of --like, which is missing.")
     estimates, left_out = None, dict[str, Any]()
     if like is not None:
         table = _read(like, world, files)
