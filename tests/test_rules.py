@@ -19,8 +19,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from refusals import input_error
-from robustpool.aggregators.pools import neyman_factor
+from robustpool.aggregators.pools import LEAST, MOST, neyman_factor
 from robustpool.aggregators.rules import RULES, get_rule
+from robustpool.families.worst_case import worst_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -344,7 +345,7 @@ def test_no_answers_no_forecast(name: str) -> None:
 
 
 def test_an_enormous_factor_decides_without_a_warning() -> None:
-    assert get_rule("extremized-odds:d=1e308")([[0.1, 0.1], [0.5, 0.5], [0.9, 0.9]]).tolist() == [0, 0.5, 1]
+    assert get_rule("extremized-odds:d=1e308")([[0.1, 0.1], [0.5, 0.5], [0.9, 0.9]]).tolist() == [LEAST, 0.5, MOST]
 
 
 # --------------------------------------------------------------------------------- exact arithmetic, also near corners
@@ -679,3 +680,18 @@ def test_no_symmetric_rule_beats_the_lower_bound(name: str) -> None:
     assert (yes + no).sum() == pytest.approx(1)
     regret = (yes + no) @ (get_rule(name)(reports) - yes / (yes + no)) ** 2
     assert regret == pytest.approx(LOWER_BOUND, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["product", "extremized-odds", "karmarkar", "bordley:prior=0.3", "beta-pool"])
+def test_a_forecast_is_certain_only_if_a_report_is(name: str) -> None:
+    """Else its log loss would be infinite, which that of the formula is not."""
+    rows = [[1 - 1e-12, 1 - 1e-13], [1e-200, 1e-200]]
+    assert get_rule(name)(rows).tolist() == [MOST, LEAST]
+    with_others = get_rule(name)([*rows, [np.nan, np.nan], [1.0, 1.0], [0.0, 0.0]])
+    assert with_others[[0, 1, 3, 4]].tolist() == [MOST, LEAST, 1, 0]
+    assert np.isnan(with_others[2])
+
+
+def test_the_log_loss_of_the_product_is_what_its_certificate_says() -> None:
+    """`robustpool certify product --loss log` proves 0.129954 to 0.129956."""
+    assert worst_case("product", loss="log").regret == pytest.approx(0.1299541256, abs=1e-9)

@@ -76,12 +76,17 @@ class Rule(Formula):
         """Pool rows that fit into the cache; in most blocks nobody is missing and nobody is certain."""
         if block.size and block.min() > 0 and block.max() < 1:  # NaN fails
             columns = np.asfortranarray(block)  # sums over the agents are fast
-            return self.pool(Rows(columns, weights, complete=True), **self.parameters)
+            uncertain = self.pool(Rows(columns, weights, complete=True), **self.parameters)
+            return np.clip(
+                uncertain, pools.LEAST, pools.MOST
+            )  # in doubles it might be 0 or 1, which the formula is not
         at_odds = np.zeros(len(block), dtype=bool) if self.averages else contradictory(block)
         usual = (answers(block) > 0) & ~at_odds
         forecasts = np.where(at_odds, 0.5, np.nan)
         rows = Rows(np.asfortranarray(block[usual]), None if weights is None else weights[usual])
         forecasts[usual] = self.pool(rows, **self.parameters)
+        uncertain = ~((block == 0) | (block == 1)).any(axis=1)
+        forecasts[uncertain] = np.clip(forecasts[uncertain], pools.LEAST, pools.MOST)
         return forecasts
 
     def __repr__(self) -> str:
