@@ -124,7 +124,8 @@ def test_every_rule_is_listed_with_its_worst_case_the_best_first() -> None:
     known = json.loads(WORST_CASES.read_text())
     for said in why.rules:
         assert said.forecast == aggregate([0.7, 0.6], said.name)
-        assert (said.regret, said.proved) == (known[said.name]["upper"], known[said.name]["proved"])
+        record = known[said.name]
+        assert (said.regret, said.proved) == (record["upper" if record["proved"] else "found"], record["proved"])
     assert chosen(why) == why.rule == "robust"
 
 
@@ -573,7 +574,7 @@ def test_an_explanation_shows_itself_in_a_notebook() -> None:
     assert "|Forecast 0.654|" in text
     assert all(f"|{said}" in text for said in why.closing)
     for said in why.rules:
-        assert f"|{said.name}||{shown(said.forecast)}||at most " in text
+        assert f"|{said.name}||{shown(said.forecast)}||{'at most' if said.proved else 'at least'} " in text
     for prior, posterior in why.posterior:
         assert f"|{percent(prior)}||{shown(posterior)}|" in text
     hostile = replace(why, rule="<b>", closing=("<script>",), rules=(replace(why.rules[0], name="<i>", regret=None),))
