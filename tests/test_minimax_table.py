@@ -106,7 +106,7 @@ def test_commands_run_once_and_in_order_and_certificates_are_verified() -> None:
         return answer(command)
 
     list(recompute([row(first=["design --out d.json"], upper={"command": "worst-case d.json"})], listening))
-    assert ran == ["design --out d.json", "certify mean", "worst-case d.json", "verify c.json"]
+    assert ran == ["design --out d.json", "certify mean", "worst-case d.json", "verify c.json --budget 1000000000000"]
     with pytest.raises(SolverError, match="the certificate of `robustpool certify mean` is not verified"):
         list(recompute([row()], lambda _: {**BOUNDS, "verified": False}))
 
