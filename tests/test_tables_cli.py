@@ -107,7 +107,7 @@ def test_names_that_begin_like_numbers_are_files(robustpool: Any) -> None:
         ("f.csv --recalibrate magic", "--recalibrate must be one of slope, platt, isotonic; it is 'magic'."),
         ("f.csv --column p", "--column must be written as role=name, such as probability=p; it is 'p'."),
         ("f.csv --half-life 3", "half_life needs a column timestamp; there is none."),
-        ("f.csv --rule magic", "rule must be one of robust, minimax, mean,"),
+        ("f.csv --rule magic", "rule must be one of robust, minimax, minimax-log, mean,"),
         ("f.csv --layout tall", "layout must be one of auto, long, wide; it is 'tall'."),
         (".", "'.' cannot be read: it is a folder."),
         ("folder", "'folder' cannot be read: it is a folder."),

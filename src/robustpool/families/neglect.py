@@ -135,7 +135,7 @@ class Neglect(World):
         s = 0 that the lower bound forces.
 
         >>> Neglect(neglect=(0.75, 0.75)).rule()([[0.7, 0.6], [0.7, 0.3]]).round(4)
-        array([0.7109, 0.5   ])
+        array([0.7151, 0.5   ])
         """
         k = self.agents * self._level("the rule") - 1
         alpha, scale = mirrored_pair(k).slope, k * SATURATION

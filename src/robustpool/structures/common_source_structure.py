@@ -32,7 +32,7 @@ class CommonSourceStructure:
     """Agents with two signals each about a hidden y: the prior m of the event, its chances [p_0, p_1], and pairs of reports.
 
     >>> rain = CommonSourceStructure(prior=0.5, chances=[0.2, 0.8], reports=[[0.2, 0.6], [0.4, 0.8]])
-    >>> rain.source.prior, rain.source.reports.round(4).tolist()      # what the agents think of y
+    >>> round(rain.source.prior, 4), rain.source.reports.round(4).tolist()      # what the agents think of y
     (0.5, [[0.0, 0.6667], [0.3333, 1.0]])
     >>> rain.as_data()
     {'prior': 0.5, 'chances': [0.2, 0.8], 'reports': [[0.2, 0.6], [0.4, 0.8]]}
