@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from .tables.rejecting import summary_lines as summary_lines
     from .verification.verify import Verification as Verification
     from .verification.verify import verify as verify
+    from .web.serve import serve as serve
 
 # Where each public name lives; imported on first use, so that `import robustpool` costs nothing.
 _HOMES = {
@@ -145,6 +146,7 @@ _HOMES = {
     "tables.records": ("ForecastTable", "RowsLeftOut"),
     "tables.rejecting": ("RowsLeftOutWarning", "summary_lines"),
     "verification.verify": ("Verification", "verify"),
+    "web.serve": ("serve",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -33,6 +33,7 @@ EXTRAS = {
     "plots": {"matplotlib": "matplotlib"},
     "sklearn": {"scikit-learn": "sklearn.frozen"},
     "excel": {"openpyxl": "openpyxl"},
+    "serve": {"fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"},
 }
 """The packages of each extra, and the modules that show that they are installed."""
 

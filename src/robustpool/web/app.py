@@ -1,0 +1,44 @@
+"""The application: every route, behind the guard."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from .. import __version__
+from . import aggregating, pages
+from .guard import Guard
+from .problems import answer_problems
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+API = "/api/v1"
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application that `robustpool serve` runs; its settings are in ``app.state.settings``."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+
+    app = FastAPI(
+        title="robustpool",
+        version=__version__,
+        description="Combine probability forecasts into one that stays good whatever the forecasters' information was.",
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.settings = settings or Settings()
+    answer_problems(app)
+    for part in (aggregating,):
+        app.include_router(part.router, prefix=API)
+    app.include_router(pages.router)
+    app.add_middleware(Guard, settings=app.state.settings)
+    return app
