@@ -19,7 +19,7 @@ from robustpool.checks import EXTRAS
 
 ROOT = Path(__file__).parent.parent
 FAMILY = str(ROOT / "src/robustpool/families/examples/weather.json")
-HIDDEN = "scipy numba clarabel cvxpy matplotlib sklearn joblib openpyxl pandas polars pyarrow"
+HIDDEN = "scipy numba clarabel cvxpy matplotlib sklearn joblib openpyxl pandas polars pyarrow fastapi starlette uvicorn"
 
 CORE = [
     ["aggregate", "0.7", "0.6"],
@@ -41,6 +41,7 @@ CVXPY = 'needs the packages of the extra "cvxpy" (scipy, numba, clarabel, cvxpy)
 PLOTS = 'needs the package of the extra "plots" (matplotlib); install robustpool[plots].'
 SKLEARN = 'needs the package of the extra "sklearn" (scikit-learn); install robustpool[sklearn].'
 EXCEL = 'needs the package of the extra "excel" (openpyxl); install robustpool[excel].'
+SERVE = 'needs the packages of the extra "serve" (scipy, numba, clarabel, matplotlib, openpyxl, fastapi, uvicorn, httptools)'
 REFUSED = {
     f"design --family {FAMILY} --out new.json": f"a new design {SOLVE}",
     "lipschitz-curve": f"a new design {SOLVE}",
@@ -49,6 +50,7 @@ REFUSED = {
     "reproduce table1": f"reproducing the paper {SOLVE}",
     "compare forecasts.csv --report page.html": f"a report {PLOTS}",
     "aggregate forecasts.xlsx": f"an Excel file {EXCEL}",
+    "serve": f"the server {SERVE}; install robustpool[serve].",
 }
 RAISED = {
     "rp.solve([])": f"a new design {SOLVE}",
@@ -140,5 +142,7 @@ def test_the_extras_are_those_of_the_package() -> None:
     ours = {name: [each.partition(">")[0] for each in packages] for name, packages in declared.items()}
     assert ours["cvxpy"].pop(0) == "robustpool[solve]"
     ours["cvxpy"] = ours["solve"] + ours["cvxpy"]
+    assert (ours["serve"].pop(0), ours["serve"].pop()) == ("robustpool[solve,plots,excel]", "uvloop")  # not on Windows
+    ours["serve"] = [*ours["solve"], *ours["plots"], *ours["excel"], *ours["serve"]]
     assert {name: list(packages) for name, packages in EXTRAS.items()} == {name: ours[name] for name in EXTRAS}
     assert set(declared) - set(EXTRAS) == {"parquet", "all"}

@@ -27,13 +27,16 @@ SUM_ROUNDING = 1e-14
 NEGATIVE_TOLERANCE = 1e-12
 """A probability may be below 0 by this much (1 - 0.9 - 0.1 in floating point), then it counts as 0."""
 
+_SOLVE = {"scipy": "scipy", "numba": "numba", "clarabel": "clarabel"}
+_PLOTS = {"matplotlib": "matplotlib"}
+_EXCEL = {"openpyxl": "openpyxl"}
 EXTRAS = {
-    "solve": {"scipy": "scipy", "numba": "numba", "clarabel": "clarabel"},
-    "cvxpy": {"scipy": "scipy", "numba": "numba", "clarabel": "clarabel", "cvxpy": "cvxpy"},
-    "plots": {"matplotlib": "matplotlib"},
+    "solve": _SOLVE,
+    "cvxpy": {**_SOLVE, "cvxpy": "cvxpy"},
+    "plots": _PLOTS,
     "sklearn": {"scikit-learn": "sklearn.frozen"},
-    "excel": {"openpyxl": "openpyxl"},
-    "serve": {"fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"},
+    "excel": _EXCEL,
+    "serve": {**_SOLVE, **_PLOTS, **_EXCEL, "fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"},
 }
 """The packages of each extra, and the modules that show that they are installed."""
 

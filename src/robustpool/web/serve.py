@@ -31,7 +31,7 @@ def serve(
     With a host, every request needs the ``token``; if none is given, one is made. Jobs and their results are in the folder ``data``.
     ``limits`` are the other fields of `robustpool.web.settings.Settings`.
     """
-    checks.extra("serve", "serve")
+    checks.extra("the server", "serve")
     settings = _settings(port, host, token, data, limits)
     import uvicorn
 
