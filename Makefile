@@ -41,6 +41,7 @@ run: $(VENV)/.installed ## design and explain robust aggregators, reproduce the 
 	$(BIN)/robustpool verify out/reproduction/certificates/continuous-20.json
 	$(BIN)/robustpool verify out/reproduction/certificates/minimax.json
 	@echo "The report is out/reproduction/report.html: open it in a browser, or send it to a colleague."
+	@echo "To combine, compare and design in your browser: $(BIN)/robustpool serve"
 
 test: $(VENV)/.installed-test $(VENV)/.browser ## run the test suite, the doctests and the code blocks of the documentation
 	$(PYTEST) -m "not slow"
