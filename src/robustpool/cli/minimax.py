@@ -37,7 +37,9 @@ def table(
     row: Annotated[str | None, Option(metavar="NAME", help="Only this row.", show_default="all")] = None,
     recompute: Annotated[bool, Option("--recompute", help="Run the commands again, and verify the proofs.")] = False,
     slow: Annotated[bool, Option("--slow", help="With --recompute: also rows that take minutes.")] = False,
-    save: Annotated[bool, Option("--save", help="With --recompute: put the new bounds and certificates on record.")] = False,
+    save: Annotated[
+        bool, Option("--save", help="With --recompute: put the new bounds and certificates on record.")
+    ] = False,
     out: Annotated[str | None, Option("--out", "-o", metavar="FILE.md", help="Write the table as a page.")] = None,
 ) -> Answer:
     """Show the smallest worst-case regret that is possible in each setting: bounds, the best rule, what was published.

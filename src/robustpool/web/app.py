@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, pages
+from . import aggregating, pages, verifying
 from .guard import Guard
+from .openapi import describe_problems
 from .problems import answer_problems
 from .settings import Settings
 
@@ -37,8 +38,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings or Settings()
     answer_problems(app)
-    for part in (aggregating,):
+    for part in (aggregating, verifying):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
+    describe_problems(app)
     app.add_middleware(Guard, settings=app.state.settings)
     return app
