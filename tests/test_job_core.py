@@ -91,7 +91,7 @@ def test_names_and_ids_of_clients_are_never_paths(tmp_path: Path) -> None:
                 ):
                     jobs.file(id, name)
             for forged in ("..", f"../jobs/{id}", "", "' OR 1=1 --", id.upper() + "x"):
-                with pytest.raises(RequestError, match="^there is no job "):
+                with pytest.raises(RequestError, match=r"^there is no job "):
                     jobs.file(forged, "count.csv")
             assert re.fullmatch("[0-9a-f]{16}", id)
 
@@ -105,7 +105,7 @@ def test_short_jobs_pass_long_ones_and_a_full_queue_says_so(tmp_path: Path) -> N
             second = jobs.submit("count", {"to": 1})
             assert (jobs.get(first).state, jobs.get(second).state) == ("running", "queued")
             assert (jobs.place(first), jobs.place(second)) == (None, 0)
-            with pytest.raises(RequestError, match="^1 jobs are waiting, which is the limit here") as full:
+            with pytest.raises(RequestError, match=r"^1 jobs are waiting, which is the limit here") as full:
                 jobs.submit("count", {"to": 1})
             assert (full.value.status, full.value.headers) == (429, {"Retry-After": "10"})
             answers = [await jobs.ask("upload", {}, {"data.csv": text}) for text in (b"one", b"two")]
@@ -181,7 +181,7 @@ def test_what_cannot_pause_says_so(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with working(tmp_path) as jobs:
             id = jobs.submit("dying", {"times": 0})
-            with pytest.raises(RequestError, match="^a dying cannot pause; cancel it.$"):
+            with pytest.raises(RequestError, match=r"^a dying cannot pause; cancel it.$"):
                 await jobs.pause(id)
 
     asyncio.run(scenario())
@@ -202,9 +202,9 @@ def test_limits_of_time_and_memory(tmp_path: Path) -> None:
 def test_errors_of_the_library_are_told_and_others_are_not(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     async def scenario() -> None:
         async with working(tmp_path) as jobs:
-            with pytest.raises(InputError, match="^agents must be few.$"):
+            with pytest.raises(InputError, match=r"^agents must be few.$"):
                 await jobs.ask("wrong", {"sentence": "agents must be few."})
-            with pytest.raises(RequestError, match="^the job failed because of an error in the server") as other:
+            with pytest.raises(RequestError, match=r"^the job failed because of an error in the server") as other:
                 await jobs.ask("wrong", {})
             assert other.value.status == 500
 
@@ -231,7 +231,7 @@ def test_the_next_server_continues(tmp_path: Path) -> None:
             id, waiting = jobs.submit("count", {"to": 60}), jobs.submit("count", {"to": 1})
             await until(lambda: jobs.get(id).progress)
             process = jobs._running[id].worker.process.pid  # type: ignore[union-attr]
-            with pytest.raises(InputError, match="^another server keeps its jobs in '.*'; stop it, or give another"):
+            with pytest.raises(InputError, match=r"^another server keeps its jobs in '.*'; stop it, or give another"):
                 Jobs(jobs.settings, KINDS).open()
         return id, waiting, process
 
