@@ -16,6 +16,7 @@ from robustpool.minimax.proofs import proofs
 from robustpool.minimax.rows import minimax_rows
 from robustpool.verification.reading import STEPS
 from robustpool.views import minimax_table as view
+from robustpool.web.jobs.task import Task
 from robustpool.web.work import verify as work
 from servers import Server, serving
 
@@ -63,7 +64,8 @@ def test_the_table_is_that_of_the_command(server: Server) -> None:
 
 
 def test_each_row_says_where_its_certificate_is(server: Server) -> None:
-    rows = {row["name"]: row for row in server.call("GET", "table").json()["rows"]}
+    client = httpx.Client(base_url=server.url)
+    rows = {row["name"]: row for row in client.get("/api/v1/table").json()["rows"]}
     for name, row in ROWS.items():
         assert len(rows[name]["certificates"]) == len(proofs(row))
         for place, proof in zip(rows[name]["certificates"], proofs(row), strict=True):
@@ -71,7 +73,7 @@ def test_each_row_says_where_its_certificate_is(server: Server) -> None:
             if proof.file is None:
                 assert place["url"] is None
                 continue
-            answer = httpx.get(server.url.rstrip("/") + place["url"])
+            answer = client.get(place["url"])
             assert answer.content == proof.content()
             assert answer.headers["content-disposition"] == f'attachment; filename="{proof.name}"'
 
@@ -175,22 +177,13 @@ def test_a_hostile_certificate_is_stopped_by_the_budget_of_the_command(
 
     monkeypatch.setattr(work, "verify", counted)
     make, size = ATTACKS[kind]
-    (tmp_path / work.FILE).write_text(json.dumps(make(size)))
-    data = work.run(Uploaded(tmp_path))
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / work.FILE).write_text(json.dumps(make(size)))
+    data = work.run(Task({}, tmp_path, tell=print))
     assert not data["verified"]
     assert data["over_budget"]
     assert data["sentence"] == "this needs more than the budget of 120,000 steps; run with --budget 1200000."
     assert budgets == [STEPS]
-
-
-class Uploaded:
-    """A task with an uploaded file."""
-
-    def __init__(self, uploads: Path, **options: Any) -> None:
-        self.uploads, self.options = uploads, options
-
-    def progress(self, state: dict[str, Any]) -> None:
-        assert 0 <= state["share"] <= 1
 
 
 def test_the_referee_is_stopped_in_time(tmp_path: Path) -> None:

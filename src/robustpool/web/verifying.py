@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from ..minimax.proofs import Proof, proofs
 from ..minimax.rows import Row, minimax_rows
 from ..views import minimax_table as view
 from .bodies import read_body
+from .job_routes import described
 from .openapi import answer, bodies
 from .problems import RequestError
 from .work import verify as work
 
-router = APIRouter()
+if TYPE_CHECKING:
+    from .jobs.manager import Jobs
+
+router = APIRouter(tags=["certified table"])
 
 ROW_SCHEMA = {
     "type": "object",
@@ -111,33 +115,25 @@ async def certificate(
 @router.post(
     "/verify",
     summary="Check a certificate again",
-    responses={200: answer("The verdict; a certificate that is wrong is not `verified`.", VERDICT_SCHEMA)},
+    responses={
+        200: answer("The verdict; a certificate that is wrong is not `verified`.", VERDICT_SCHEMA),
+        202: answer("The job, if the request prefers that."),
+    },
     openapi_extra=bodies(json={"schema": {"type": "object"}}),
 )
 async def verify(
     request: Request,
     referee: Annotated[bool, Query(description="let the referee's checker look at it, too")] = False,
-) -> dict[str, Any]:
+) -> JSONResponse:
     """As `robustpool verify --json`: every claim is proved again from the file alone, within the same budget of work.
 
     A certificate with a wrong claim gets 200 with `verified` false and the reason. A file that is no certificate gets 422.
+    With `Prefer: respond-async` the answer is 202 and the job that does it.
     """
     content = await read_body(request, request.app.state.settings.body_bytes)
-    return await _in_worker(request, {"referee": referee}, {work.FILE: content})
-
-
-async def _in_worker(request: Request, options: dict[str, Any], files: dict[str, bytes]) -> dict[str, Any]:
-    import asyncio
-    import tempfile
-    from pathlib import Path
-    from types import SimpleNamespace
-
-    jobs = getattr(request.app.state, "jobs", None)
-    if jobs is not None:
-        answer: dict[str, Any] = await jobs.ask("verify", options, files)
-        return answer
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in files.items():
-            (Path(folder) / name).write_bytes(content)
-        task: Any = SimpleNamespace(options=options, uploads=Path(folder), progress=lambda _: None)
-        return await asyncio.to_thread(work.run, task)
+    jobs: Jobs = request.app.state.jobs
+    options, files = {"referee": referee}, {work.FILE: content}
+    if "respond-async" in request.headers.get("prefer", "").lower():
+        id = jobs.submit("verify", options, files)
+        return JSONResponse(described(jobs, jobs.get(id)), 202, {"Location": f"/api/v1/jobs/{id}"})
+    return JSONResponse(await jobs.ask("verify", options, files))
