@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, pages
+from . import aggregating, explaining, pages
 from .guard import Guard
 from .problems import answer_problems
 from .settings import Settings
@@ -37,7 +37,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings or Settings()
     answer_problems(app)
-    for part in (aggregating,):
+    for part in (aggregating, explaining):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
     app.add_middleware(Guard, settings=app.state.settings)
