@@ -133,14 +133,13 @@ def design(
 def _read(like: str, world: WorldOptions, files: TableOptions) -> ForecastTable:
     """The forecasts of the people that the world is to be like."""
     from ..errors import InputError
-    from ..tables.reading import read_forecasts
+    from ..practice.reading import read_table
 
     if world.world != "partial-information":
         raise InputError(f"--like is for --world partial-information; the world is {world.world or 'independent'}.")
     files.check(like)
     with files.writing_rejects(), share_bar() as bar:
-        table = read_forecasts(like, **files.reading(), progress=lambda done, size: bar("reading", done / max(size, 1)))
-    files.write_rejects(table.rejected)
+        table = read_table(like, files.reading(), files.rejects, bar)
     if table.options is not None:
         raise InputError(f"--like needs questions with two outcomes; {like!r} has questions with options.")
     return table
