@@ -14,7 +14,7 @@ import numpy as np
 from .. import checks
 from ..aggregators.distributions import DISTRIBUTION_RULES, combine_distributions, distribution_rule
 from ..aggregators.rows import contradictory
-from ..aggregators.rules import RULES, Rule, get_rule
+from ..aggregators.rules import Rule, get_rule
 from ..errors import InputError
 from ..forecasts import CLIP, clip_for, combine, low_end
 from ..html import words
@@ -22,7 +22,17 @@ from ..minimax.rows import minimax_rows
 from ..structures.binary_structure import omniscient_posterior
 from ..wording import interval_end, listed, outward, shown
 from .explain import explain
-from .knowledge import NOTHING, UNKNOWN, Knowledge, KnowledgeError, check, has_proof, moderated, moderated_distributions, proved_rule
+from .knowledge import (
+    NOTHING,
+    UNKNOWN,
+    Knowledge,
+    KnowledgeError,
+    check,
+    has_proof,
+    moderated,
+    moderated_distributions,
+    proved_rule,
+)
 from .posterior import base_rate_matters, posterior
 from .records import Explanation, Saying
 from .sentences import NO_PROMISE, called, number_as_given, say
@@ -83,7 +93,7 @@ def answer(
     >>> from robustpool.explanation.knowledge import Knowledge
     >>> said = answer([0.7, 0.6], know=Knowledge(base_rate=(0.05, 0.2)))
     >>> print(f"{said.plain:.3f} becomes {said.forecast:.3f}")
-    0.654 becomes 0.954
+    0.654 becomes 0.943
     >>> print(answer([0.7, 0.6]).world_sentences[0][1])
     They say 0.7 and 0.6 on 157 of the 1,000 days. It happens on 47 of 157, which is 30.1 %: the forecast 0.654 is too high there.
     """
@@ -92,13 +102,15 @@ def answer(
         raise InputError(f"names must be one for each of the {len(reports)} reports; there are {len(names)}.")
     if weights is not None and know.knows_all not in (None, UNKNOWN):
         raise KnowledgeError("knows_all", "weights do not apply if one forecaster knows all that the others know.")
-    given = dict(clip=clip, weights=weights, know=know, names=tuple(names))
-    return _of_outcomes(reports, rule, **given) if know.outcomes > 2 else _of_an_event(reports, rule, **given)  # type: ignore[arg-type]
+    of = _of_outcomes if know.outcomes > 2 else _of_an_event
+    return of(reports, rule, clip=clip, weights=weights, know=know, names=tuple(names))
 
 
 def is_quick(know: Knowledge, agents: int, rule: str, *, weighted: bool) -> bool:
     """Whether `answer` has nothing to prove first, which takes seconds."""
-    return know.base_rate is None or not _has_own_rule(know, agents, rule, weighted=weighted) or has_proof(know.base_rate)
+    return (
+        know.base_rate is None or not _has_own_rule(know, agents, rule, weighted=weighted) or has_proof(know.base_rate)
+    )
 
 
 STEPS = 100
@@ -160,7 +172,8 @@ def _of_an_event(
     chosen = get_rule(rule)
     if know.base_rate is not None and chosen.world is not None:
         raise KnowledgeError(
-            "base_rate", f"a range of base rates is for independent evidence; the rule {chosen.name} is for another world."
+            "base_rate",
+            f"a range of base rates is for independent evidence; the rule {chosen.name} is for another world.",
         )
     given = checks.unit_array("reports", reports)
     if given.ndim != 1 or given.size == 0:
@@ -253,7 +266,10 @@ def _beside(why: Explanation, facts: _Facts) -> tuple[Saying, ...]:
         return (replace(used, forecast=facts.forecast, regret=facts.proof.upper, proved=True), *_others(why, used))
     known = facts.know.base_rate
     if facts.ends is not None and known is not None and known[0] == known[1]:
-        return (Saying(f"bordley:prior={known[0]:.12g}", facts.forecast, 0.0, proved=True, chosen=True), *_unchosen(why))
+        return (
+            Saying(f"bordley:prior={known[0]:.12g}", facts.forecast, 0.0, proved=True, chosen=True),
+            *_unchosen(why),
+        )
     if facts.forecast != facts.before:
         moved = replace(used, name=f"{used.name}, moved", forecast=facts.forecast)
         return (moved, *_unchosen(why))
@@ -274,8 +290,13 @@ def _knowledge(facts: _Facts) -> dict[str, tuple[str, ...]]:
     common = {"n": facts.n, "shown": shown, "rate": _rate, "forecast": facts.forecast, "knows_all": facts.alone}
     common |= {"floor": _floor, "ceiling": _ceiling, "rule": facts.chosen.name, "base_rate": know.base_rate}
     if know.slope is not None:
-        pairs = [f"{number_as_given(one)} counts as {shown(other)}" for one, other in zip(facts.given.tolist(), facts.seen.tolist(), strict=True)]
-        said["slope"] = _sentences("slope", slope=number_as_given(know.slope), pairs=listed(list(dict.fromkeys(pairs))), **common)
+        pairs = [
+            f"{number_as_given(one)} counts as {shown(other)}"
+            for one, other in zip(facts.given.tolist(), facts.seen.tolist(), strict=True)
+        ]
+        said["slope"] = _sentences(
+            "slope", slope=number_as_given(know.slope), pairs=listed(list(dict.fromkeys(pairs))), **common
+        )
     if know.base_rate is not None:
         low, high = know.base_rate
         ends = facts.ends or (0.0, 1.0)
@@ -296,7 +317,9 @@ def _knowledge(facts: _Facts) -> dict[str, tuple[str, ...]]:
         said["public"] = _sentences("public", **common)
     if know.knows_all is not None:
         best = facts.chosen.name in OWN_RULE and not facts.weighted
-        said["knows_all"] = _sentences("knows_all", unknown=know.knows_all == UNKNOWN, name=facts.alone, best=best, **common)
+        said["knows_all"] = _sentences(
+            "knows_all", unknown=know.knows_all == UNKNOWN, name=facts.alone, best=best, **common
+        )
     return said
 
 
@@ -331,7 +354,13 @@ def _reason(
 def _world_sentences(worlds: list[World], facts: _Facts) -> tuple[tuple[str, ...], ...]:
     """The worst worlds in words, or why there is none."""
     reports = tuple(facts.seen.tolist())
-    common = {"shown": shown, "forecast": facts.forecast, "n": facts.n, "base_rate": facts.know.base_rate, "outcomes": 2}
+    common = {
+        "shown": shown,
+        "forecast": facts.forecast,
+        "n": facts.n,
+        "base_rate": facts.know.base_rate,
+        "outcomes": 2,
+    }
     if not worlds:
         at_odds = bool(contradictory(facts.seen[None])[0])
         certain = bool(((facts.seen == 0) | (facts.seen == 1)).any())
@@ -416,15 +445,30 @@ def _of_outcomes(
         for name in DISTRIBUTION_RULES
     )
     n = len(given)
-    row = next((row for row in minimax_rows("several-outcomes") if (row.agents, row.states) == (n, know.outcomes)), None)
+    row = next(
+        (row for row in minimax_rows("several-outcomes") if (row.agents, row.states) == (n, know.outcomes)), None
+    )
     name = None if alone is None else called(alone, names)
-    common = {"n": n, "shown": shown, "forecast": forecast, "floor": _floor, "outcomes": know.outcomes, "knows_all": name}
+    common = {
+        "n": n,
+        "shown": shown,
+        "forecast": forecast,
+        "floor": _floor,
+        "outcomes": know.outcomes,
+        "knows_all": name,
+    }
     knowledge = {
         "outcomes": _sentences("outcomes", rule=chosen.name, formula=f"`{chosen.formula}`", row=row, **common),
     }
     common |= {"base_rate": None, "name": name, "rule": chosen.name}
     if know.slope is not None:
-        pairs = listed([f"{_brief(one)} counts as {_brief(other)}" for one, other in zip(given.tolist(), seen.tolist(), strict=True)], most=n)
+        pairs = listed(
+            [
+                f"{_brief(one)} counts as {_brief(other)}"
+                for one, other in zip(given.tolist(), seen.tolist(), strict=True)
+            ],
+            most=n,
+        )
         knowledge["slope"] = _sentences("slope", slope=number_as_given(know.slope), pairs=pairs, **common)
     if know.public:
         knowledge["public"] = _sentences("public", **common)

@@ -91,7 +91,9 @@ def explain(
     low = clip_for(aggregator, clip)
     clipped = low if outside(given, low) else 0.0  # what the words have to say
     others = clip_for(get_rule(sentences.DEFAULT), clip)
-    on_record = given.size == 2 and weights is None and not outside(given, others)  # no worst case is known with clipping
+    on_record = (
+        given.size == 2 and weights is None and not outside(given, others)
+    )  # no worst case is known with clipping
     x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
     by_agent = None if weights is None else np.array(weights, dtype=np.float64)[~np.isnan(answers)]
@@ -111,7 +113,16 @@ def explain(
     )
     search = "" if weights is not None else sentences.where_to_search(name, x.size, aggregator, clipped)
     clipping: dict[str, object] = {"clip": clipped, "clipping_is_off": clip == 0, "unclipped": low == 0}
-    words = sentences.in_words(facts, design, finite=False, on_record=on_record, search=search, weighted=weights is not None, names=names, **clipping)
+    words = sentences.in_words(
+        facts,
+        design,
+        finite=False,
+        on_record=on_record,
+        search=search,
+        weighted=weights is not None,
+        names=names,
+        **clipping,
+    )
     return replace(facts, **words)
 
 

@@ -109,7 +109,9 @@ def _range(ends: Any) -> tuple[float, float]:
         end = ("low", "high")[error.place - 1]
         raise KnowledgeError("base_rate", str(error).replace(f"report {error.place}", f"the {end} base rate")) from None
     if low > high:
-        raise KnowledgeError("base_rate", f"a range of base rates goes from low to high; it is from {low:g} to {high:g}.")
+        raise KnowledgeError(
+            "base_rate", f"a range of base rates goes from low to high; it is from {low:g} to {high:g}."
+        )
     if low == high and low in (0, 1):
         raise KnowledgeError("base_rate", f"a base rate of {100 * low:g} % leaves nothing to forecast.")
     return low, high
@@ -133,7 +135,9 @@ def _slope(slope: Any) -> float:
     except MistypedError:
         value = float("nan")
     if not FLATTEST <= value <= STEEPEST:
-        raise KnowledgeError("slope", f"the slope of over-confident forecasters lies in [{FLATTEST:g}, {STEEPEST:g}]; it is {slope}.")
+        raise KnowledgeError(
+            "slope", f"the slope of over-confident forecasters lies in [{FLATTEST:g}, {STEEPEST:g}]; it is {slope}."
+        )
     return value
 
 
@@ -187,4 +191,3 @@ def has_proof(ends: tuple[float, float]) -> bool:
                 _PROOFS[row.prior_range] = PriorRange(*row.prior_range, row.lower, row.upper, row.rule)
         _PROOFS[0.0, 1.0] = None  # no range at all
     return ends in _PROOFS or ends[1] - ends[0] < NARROW
-

@@ -39,9 +39,7 @@ MADE_FOR = {"common-source": "forecasters who share a source that may be wrong; 
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
-def in_words(
-    why: Explanation, design: Design | None, names: Sequence[str] = (), **values: object
-) -> dict[str, Any]:
+def in_words(why: Explanation, design: Design | None, names: Sequence[str] = (), **values: object) -> dict[str, Any]:
     """All sentences of an explanation, by the field that they are for; ``values`` are those of the template."""
     n = len(why.reports)
     values |= {"design": design, "n": n, "known": why.prior_range, "reports": say(n, why.reports, names)}

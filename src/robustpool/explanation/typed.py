@@ -79,7 +79,9 @@ def entered_distribution(place: int, values: Any, outcomes: int) -> list[float]:
         raise MistypedError(place, f"report {place} must be a list of {outcomes} probabilities; it is {values!r}.")
     numbers = [entered(place, value) for value in values]
     if abs(sum(numbers) - 1) > SUM_TOLERANCE:
-        raise MistypedError(place, f"the probabilities of report {place} must sum to 1; they sum to {sum(numbers):.10g}.")
+        raise MistypedError(
+            place, f"the probabilities of report {place} must sum to 1; they sum to {sum(numbers):.10g}."
+        )
     return numbers
 
 

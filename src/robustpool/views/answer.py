@@ -58,7 +58,9 @@ def as_data(said: Answer, *, picture: bool = True) -> dict[str, Any]:
         "on_base_rate": [] if why is None else list(why.on_base_rate),
         "base_rates": []
         if why is None
-        else [{"rate": percent(prior), "text": shown(value)} for prior, value in why.posterior if why.base_rate_matters],
+        else [
+            {"rate": percent(prior), "text": shown(value)} for prior, value in why.posterior if why.base_rate_matters
+        ],
         "knowledge": {choice: list(sentences) for choice, sentences in said.knowledge.items()},
         "worlds": [list(sentences) for sentences in said.world_sentences],
         "reason": list(said.reason),
@@ -102,7 +104,7 @@ def map_png(
     point: tuple[float, float] | None = None,
 ) -> bytes:
     """The same as the bytes of a PNG; with a ``point``, there is a ring around these two reports."""
-    colours = np.rint(forecast_map(rule, clip, weights, know) * (len(VIRIDIS) - 1)).astype(np.uint8)
+    colours = np.rint(forecast_map(rule, clip, weights, know) * (len(VIRIDIS) - 1)).astype(np.int64)
     return picture(colours, point)
 
 
@@ -114,7 +116,7 @@ RING = ((6.5, 9.0, BLACK), (7.0, 8.5, WHITE))
 def picture(colours: Integers, point: tuple[float, float] | None = None) -> bytes:
     """Numbers of colours, [first, second], as a PNG.
 
-    >>> picture(np.zeros((2, 2), dtype=np.uint8))[1:4]
+    >>> picture(np.zeros((2, 2), dtype=np.int64))[1:4]
     b'PNG'
     """
     rows = np.flipud(colours.T).repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)

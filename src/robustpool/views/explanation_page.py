@@ -78,13 +78,14 @@ def _worlds(said: Answer) -> Section:
 
 
 def _rules(said: Answer) -> Section:
-    rows = tuple((f"{rule.name} *" if rule.chosen else rule.name, shown(rule.forecast), rule.cost()) for rule in said.rules)
     columns = ("rule", "forecast", "worst-case regret")
-    on_record = any(rule.regret is not None for rule in said.rules)
-    if not on_record:
-        columns, rows = columns[:2], tuple(row[:2] for row in rows)  # type: ignore[assignment]
+    width = 3 if any(rule.regret is not None for rule in said.rules) else 2
+    cells = [(f"{rule.name} *" if rule.chosen else rule.name, shown(rule.forecast), rule.cost()) for rule in said.rules]
+    rows = tuple(row[:width] for row in cells)
     note = "" if said.why is None else " ".join(said.why.on_rules)
-    return Section("What the rules say", "", (Table("Forecasts of the rules (* is the one used)", columns, rows, note),))
+    return Section(
+        "What the rules say", "", (Table("Forecasts of the rules (* is the one used)", columns[:width], rows, note),)
+    )
 
 
 def _base_rates(said: Answer) -> Section | None:
