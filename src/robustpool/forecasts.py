@@ -135,7 +135,7 @@ def aggregate(
     >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]], clip=0).round(4)
     array([0.8781, 0.    , 0.6   ])
     """
-    forecast = _at_once(probabilities, rule, clip) if weights is None else None
+    forecast = at_once(probabilities, rule, clip) if weights is None else None
     if forecast is not None:
         return forecast
     aggregator = as_aggregator(rule)
@@ -201,10 +201,13 @@ FEW = 64
 """Up to so many reports of one question are looked at one by one, which is quicker than numpy."""
 
 
-def _at_once(probabilities: Any, rule: Any, clip: float | None) -> float | None:
+def at_once(probabilities: Any, rule: Any = "robust", clip: float | None = None) -> float | None:
     """The forecast for one question, if nothing has to be clipped, converted or said; else None.
 
     It is what a table of one row gives, to the last bit, without the checks that such reports do not need.
+
+    >>> at_once([0.2, 0.8]), at_once([0.2, 0.999])
+    (0.5, None)
     """
     if type(probabilities) not in (list, tuple) or not 0 < len(probabilities) <= FEW or type(rule) is not str:
         return None
@@ -247,7 +250,7 @@ def combine(
 
 def _times_learned(weights: npt.ArrayLike | None, learned: Any) -> Any:
     """The weights, times those that a fitted pool has for the forecasters."""
-    return learned if weights is None or learned is None else np.asarray(weights, dtype=np.float64) * learned
+    return learned if weights is None or learned is None else checks.real_array("weights", weights) * learned
 
 
 def _pooling(learned: LearnedRule, values: Floats) -> Rule | DistributionRule:

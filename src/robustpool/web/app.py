@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, pages
+from . import aggregating, metrics, pages
 from .guard import Guard
 from .problems import answer_problems
 from .settings import Settings
@@ -36,9 +36,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.settings = settings or Settings()
+    app.state.metrics = metrics.Metrics()
     answer_problems(app)
-    for part in (aggregating,):
+    for part in (aggregating, metrics):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
-    app.add_middleware(Guard, settings=app.state.settings)
+    app.add_middleware(Guard, settings=app.state.settings, metrics=app.state.metrics)
     return app

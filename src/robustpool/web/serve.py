@@ -6,6 +6,7 @@ import secrets
 import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from .. import checks
 from ..errors import InputError
@@ -36,12 +37,15 @@ def serve(
     import uvicorn
 
     from .app import create_app
+    from .protocol import Load, protocol
 
     with _listening(settings) as listener:
         host, port = listener.getsockname()[:2]
-        query = "" if settings.token is None else f"?token={settings.token}"
+        query = "" if settings.token is None else f"?token={quote(settings.token)}"
         say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
-        config = uvicorn.Config(create_app(settings), log_level="warning", server_header=False, http="httptools")
+        app = create_app(settings)
+        http = protocol(Load(settings, app.state.metrics))
+        config = uvicorn.Config(app, http=http, ws="none", log_level="error", access_log=False, server_header=False)
         uvicorn.Server(config).run(sockets=[listener])
 
 
