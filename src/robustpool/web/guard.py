@@ -86,7 +86,7 @@ class Guard:
         finally:
             limit.cancel()
             metrics.in_flight -= 1
-            route = getattr(scope.get("route"), "path", "none")
+            route = getattr(scope.get("route"), "path", "none").removeprefix("/api/v1")  # some versions have it there
             method = scope["method"] if scope["method"] in METHODS else "other"
             metrics.add(method, route, status or GONE, perf_counter() - start)
 

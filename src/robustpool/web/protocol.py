@@ -134,7 +134,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header."""
-        self._count(len(name) + len(value))
+        self._count(len(name) + len(value) + 4)  # a colon, a space and the end of the line
         super().on_header(name, value)
 
     def _count(self, size: int) -> None:

@@ -15,6 +15,8 @@ from .settings import LOCAL, Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import uvicorn
+
     from ..typing import FilePath
 
 
@@ -34,19 +36,25 @@ def serve(
     """
     checks.extra("the server", "serve")
     settings = _settings(port, host, token, data, limits)
+    with _listening(settings) as listener:
+        host, port = listener.getsockname()[:2]
+        query = "" if settings.token is None else f"?token={quote(settings.token)}"
+        say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
+        server_of(settings).run(sockets=[listener])
+
+
+def server_of(settings: Settings) -> uvicorn.Server:
+    """The server, ready to run; its limits and counts are in the ``load`` of its protocol."""
     import uvicorn
 
     from .app import create_app
     from .protocol import Load, protocol
 
-    with _listening(settings) as listener:
-        host, port = listener.getsockname()[:2]
-        query = "" if settings.token is None else f"?token={quote(settings.token)}"
-        say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
-        app = create_app(settings)
-        http = protocol(Load(settings, app.state.metrics))
-        config = uvicorn.Config(app, http=http, ws="none", log_level="error", access_log=False, server_header=False)
-        uvicorn.Server(config).run(sockets=[listener])
+    app = create_app(settings)
+    http = protocol(Load(settings, app.state.metrics))
+    return uvicorn.Server(
+        uvicorn.Config(app, http=http, ws="none", log_level="error", access_log=False, server_header=False)
+    )
 
 
 def _listening(settings: Settings) -> socket.socket:
