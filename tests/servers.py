@@ -73,7 +73,7 @@ class Running:
     @property
     def load(self) -> Load:
         """Its limits and counts."""
-        return self.server.config.http.load  # type: ignore[union-attr,no-any-return]
+        return self.server.config.http.load  # type: ignore[union-attr]
 
     @property
     def connections(self) -> int:

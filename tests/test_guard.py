@@ -203,9 +203,10 @@ def test_an_answer_that_has_begun_may_last() -> None:
 
 
 @pytest.fixture(scope="module")
-def tight() -> Iterator[Running]:
+def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with narrow limits."""
-    with running(Settings(port=0, header_seconds=0.5, body_seconds=0.7, connections=20, waiting=4)) as server:
+    data = tmp_path_factory.mktemp("data")
+    with running(Settings(data=data, header_seconds=0.5, body_seconds=0.7, connections=20, waiting=4)) as server:
         yield server
 
 
@@ -341,5 +342,7 @@ def test_metrics_count_what_happened() -> None:
     assert 'robustpool_request_seconds_count{route="/aggregate"} 3' in lines
     assert "robustpool_requests_in_flight 1" in lines
     assert "robustpool_requests_refused_total 0" in lines
+    assert 'robustpool_jobs{state="queued"} 0' in lines
+    assert "robustpool_spare_workers 0" in lines
     for line in lines:
         assert line.startswith("# ") or float(line.rsplit(" ", 1)[1]) >= 0

@@ -103,23 +103,12 @@ def _say_clipped(numbers: list[float], rule: str, clip: float | None) -> int:
 
     from ..designs.any_aggregator import as_aggregator
     from ..forecasts import clip_for, outside
+    from ..practice.pooling import clipping_words
 
     clipped = outside(np.array(numbers), clip_for(as_aggregator(rule), clip))
-    say_clipping(rule, clip, clipped, len(numbers), "report")
+    if (words := clipping_words(rule, rule, clip, clipped, len(numbers), "report")) is not None:
+        say(words)
     return clipped
-
-
-def say_clipping(rule: str, clip: float | None, clipped: int, of: int, what: str) -> None:
-    """A line on standard error if reports were clipped by default, or if --clip was given and changes nothing."""
-    from ..aggregators.rules import Rule
-    from ..designs.any_aggregator import as_aggregator
-    from ..forecasts import clipped_words
-
-    aggregator = as_aggregator(rule)
-    if clip and isinstance(aggregator, Rule) and aggregator.averages:
-        say(f"--clip has no effect on {rule}: an average of probabilities treats 0 and 1 like any other number.")
-    elif clipped and clip is None:
-        say(clipped_words(clipped, of, "--clip 0", what))
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse
@@ -37,7 +36,7 @@ class Metrics:
             counts = self.latencies[route] = [0] * (len(BUCKETS) + 1)
         counts[bisect_left(BUCKETS, seconds)] += 1
 
-    def lines(self, jobs: dict[str, int] | None = None) -> list[str]:
+    def lines(self, jobs: dict[str, int]) -> list[str]:
         """The text, line by line."""
         lines = _head("requests_total", "counter", "Requests that were answered.")
         for (method, route, status), count in sorted(self.requests.items()):
@@ -54,9 +53,11 @@ class Metrics:
         lines.append(f"robustpool_requests_in_flight {self.in_flight}")
         lines += _head("requests_refused_total", "counter", "Requests that got 429 because there was too much to do.")
         lines.append(f"robustpool_requests_refused_total {self.refused}")
-        if jobs is not None:
-            lines += _head("jobs", "gauge", "Jobs by state.")
-            lines += [f'robustpool_jobs{{state="{state}"}} {count}' for state, count in sorted(jobs.items())]
+        lines += _head("jobs", "gauge", "Jobs by state.")
+        states = ("queued", "running")
+        lines += [f'robustpool_jobs{{state="{state}"}} {jobs[state]}' for state in states]
+        lines += _head("spare_workers", "gauge", "Processes that wait for a job.")
+        lines.append(f"robustpool_spare_workers {jobs['spare']}")
         return lines
 
 
@@ -67,6 +68,5 @@ def _head(name: str, kind: str, words: str) -> list[str]:
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> PlainTextResponse:
     """What the server did, as Prometheus reads it."""
-    state: Any = request.app.state
-    jobs = state.jobs.counts() if hasattr(getattr(state, "jobs", None), "counts") else None
-    return PlainTextResponse("\n".join(state.metrics.lines(jobs)) + "\n", media_type=MEDIA_TYPE)
+    state = request.app.state
+    return PlainTextResponse("\n".join(state.metrics.lines(state.jobs.count())) + "\n", media_type=MEDIA_TYPE)

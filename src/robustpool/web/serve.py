@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from ..typing import FilePath
 
+STOP_SECONDS = 5
+"""Requests that are being answered when the server stops have so long."""
+
 
 def serve(
     port: int = 8000,
@@ -37,10 +40,11 @@ def serve(
     checks.extra("the server", "serve")
     settings = _settings(port, host, token, data, limits)
     with _listening(settings) as listener:
+        server = server_of(settings)
         host, port = listener.getsockname()[:2]
         query = "" if settings.token is None else f"?token={quote(settings.token)}"
         say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
-        server_of(settings).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
 def server_of(settings: Settings) -> uvicorn.Server:
@@ -51,10 +55,23 @@ def server_of(settings: Settings) -> uvicorn.Server:
     from .protocol import Load, protocol
 
     app = create_app(settings)
-    http = protocol(Load(settings, app.state.metrics))
-    return uvicorn.Server(
-        uvicorn.Config(app, http=http, ws="none", log_level="error", access_log=False, server_header=False)
+    app.state.jobs.open()
+    config = uvicorn.Config(
+        app,
+        http=protocol(Load(settings, app.state.metrics)),
+        ws="none",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.state.jobs.close_streams()  # a stream of events would keep the server waiting
+            await super().shutdown(sockets)
+
+    return Server(config)
 
 
 def _listening(settings: Settings) -> socket.socket:
