@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, designs, job_routes, metrics, pages
+from . import aggregating, designs, explaining, job_routes, metrics, pages
 from .guard import Guard
 from .jobs.manager import Jobs
 from .problems import answer_problems
@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.jobs = Jobs(app.state.settings)
     app.state.metrics = metrics.Metrics()
     answer_problems(app)
-    for part in (aggregating, metrics, designs, job_routes):
+    for part in (aggregating, designs, explaining, job_routes, metrics):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
     app.add_middleware(Guard, settings=app.state.settings, metrics=app.state.metrics)
