@@ -66,6 +66,39 @@ def opened(browser: Browser, file: Path, width: int = 1600, *, script: bool = Tr
         context.close()
 
 
+@contextmanager
+def visited(
+    browser: Browser, url: str, width: int = 1280, *, dark: bool = False, expected: tuple[str, ...] = (), **how: Any
+) -> Iterator[Page]:
+    """A page from a server; at the end it must have asked no other host, and complained of nothing but what is ``expected``.
+
+    Chromium complains of every answer with a status of 400 or more: a test that sends bad input expects "status of 422".
+    """
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **how
+    )
+    page = context.new_page()
+    origin, complaints = "/".join(url.split("/")[:3]), []
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+    page.on(
+        "request", lambda sent: None if sent.url.startswith((origin, "data:", "blob:")) else complaints.append(sent.url)
+    )
+    try:
+        page.goto(url)
+        yield page
+        surprises = [each for each in complaints if not any(text in each for text in expected)]
+        assert surprises == [], surprises
+    finally:
+        context.close()
+
+
+def check_page(page: Page) -> None:
+    """What every page has to pass at any time: no serious finding of axe, and nothing wider than the window."""
+    assert findings(page) == []
+    assert overflow(page) <= 0
+
+
 def harmless(url: str, file: Path) -> bool:
     """Whether a request is for the page itself or for what is in it."""
     return url.partition("#")[0] == file.as_uri() or url.startswith("data:")

@@ -11,6 +11,10 @@ class InputError(RobustpoolError, ValueError):
     """The input or an option is wrong; the message names the rule, the place and the value."""
 
 
+class TooLargeError(InputError):
+    """The input is larger than is allowed here, or would become so once it is expanded."""
+
+
 class UnsupportedError(RobustpoolError, ValueError):
     """The combination asked for is not a convex game, or no method here solves it; the message says why."""
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
 from ..errors import InputError
+from ..practice.pooling import PoolingOptions, clipping, pool_table
+from ..practice.reading import write_rejects
 from ..wording import counted
 from .output import Answer, say
-from .pooling import NUMERALS, say_clipping, warnings_on_standard_error
+from .pooling import NUMERALS, warnings_on_standard_error
 from .progress import share_bar
 from .tables import TableOptions, tell
-
-if TYPE_CHECKING:
-    from ..tables.pooled import PooledTable
 
 SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ".gz", ".parquet", ".pq", ".xlsx", ".xls"}
 """Arguments with these endings are files; the content decides the format."""
@@ -69,15 +68,15 @@ def looks_like_file(text: str) -> bool:
 def pooled_file(file: str, rule: str, clip: float | None, options: FileOptions, *, as_json: bool) -> Answer:
     """Combine a file, write the result or return it as lines; what was left out goes to standard error."""
     from ..files import check_writable
-    from ..forecasts import ClippedWarning, brought
+    from ..forecasts import ClippedWarning
     from ..tables.pooled import suffix_of
     from ..tables.rejecting import RowsLeftOutWarning
     from ..views import tables as views
 
-    how = options.reading() | {"as_of": options.as_of}
+    how = options.reading()
     options.check(file, options.out)
-    if options.per_forecaster and options.recalibrate is None:
-        raise InputError("--per-forecaster needs --recalibrate, which is missing.")
+    pooling = PoolingOptions(options.half_life, options.as_of, options.recalibrate, options.per_forecaster)
+    pooling.check()
     if options.out is not None:
         if options.out.exists() and Path(file).exists() and options.out.samefile(file):
             raise InputError(f"--out must differ from the input file; both are {file!r}.")
@@ -85,37 +84,16 @@ def pooled_file(file: str, rule: str, clip: float | None, options: FileOptions, 
         check_writable(options.out)
     with options.writing_rejects(), warnings_on_standard_error(RowsLeftOutWarning, ClippedWarning), share_bar() as bar:
         how["progress"] = lambda done, size: bar(f"reading {Path(file).name}", done / max(size, 1))
-        pooled = _pooled(file, rule, clip, options, how)
-    options.write_rejects(pooled.rejected)
+        pooled = pool_table(file, rule, clip, pooling, how)
+    write_rejects(pooled.rejected, options.rejects)
     data = views.pooled_data(pooled, rule, output=options.out, rejects=options.rejects)
     if tell(pooled.rejected, pooled.tally, len(pooled.questions)):
         return Answer(data | {"output": None}, [], yes=False)
-    if options.recalibrate is None:
-        say_clipping(rule, clip, pooled.clipped, data["answers"], "answer")
-    elif pooled.clipped and clip is None:
-        clipped = brought(pooled.clipped, data["answers"], "answer")  # certain answers have no log-odds
-        say(f"{clipped} before the answers were recalibrated.")
+    if (words := clipping(rule, rule, clip, pooled, pooling)) is not None:
+        say(words)
     if options.out is not None:
         pooled.write(options.out)
         return Answer(data, [f"{counted(len(pooled.questions), 'question')}: the forecasts are in {options.out}"])
     if as_json:
         return Answer(data | {"forecasts": views.forecasts_data(pooled)}, [])
     return Answer(data, [views.forecasts_text(pooled)])
-
-
-def _pooled(file: str, rule: str, clip: float | None, options: FileOptions, how: dict[str, Any]) -> PooledTable:
-    from ..tables.pooling import aggregate_table
-    from ..tables.reading import read_forecasts
-
-    if options.recalibrate is None:
-        return aggregate_table(file, rule, clip=clip, half_life=options.half_life, **how)
-    from ..checks import choice
-    from ..evaluation.recalibration import METHODS, recalibrate
-    from ..forecasts import CLIP, outside
-
-    choice("--recalibrate", options.recalibrate, METHODS)
-    low = CLIP if clip is None else clip  # before the fit, for every rule; what comes out is not clipped again
-    answers = read_forecasts(file, **how)
-    table = recalibrate(answers, options.recalibrate, per_forecaster=options.per_forecaster, clip=low)
-    recalibrated = aggregate_table(table, rule, clip=0.0, half_life=options.half_life)
-    return replace(recalibrated, clipped=outside(answers.probability, low))

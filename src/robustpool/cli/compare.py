@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
+from ..practice.comparing import ScoringOptions, compare_table
 from .command import check_report, command
 from .output import Answer
 from .progress import share_bar
@@ -15,8 +16,8 @@ from .tables import TableOptions, tell
 
 
 @dataclass(frozen=True)
-class ScoringOptions:
-    """What is scored and how, by the names that `robustpool.compare` has for it."""
+class Scoring(ScoringOptions):
+    """What is scored and how, as options of a command."""
 
     clip: Annotated[
         float | None,
@@ -53,7 +54,7 @@ class ScoringOptions:
 def compare(
     *,
     file: Annotated[str, Argument(metavar="FILE", help="A table of forecasts with outcomes: CSV, Parquet or Excel.")],
-    scoring: ScoringOptions,
+    scoring: Scoring,
     cluster: Annotated[
         str | None, Option(metavar="COLUMN", help="Column that groups questions that depend on each other.")
     ] = None,
@@ -78,37 +79,30 @@ def compare(
       robustpool compare matches.csv --odds decimal --options H,D,A --column question_id=Date,Home,Away --rejects bad.csv
       robustpool compare survey_fcasts.csv --outcomes ifps.csv --date-format d/m/y
     """
-    from ..evaluation.comparison import compare as score
-    from ..tables.reading import read_forecasts
+    from ..practice.reading import left_out, read_table
     from ..tables.rejecting import why_no_answer
-    from ..views.comparison import as_data, as_lines, naming_file
-    from ..views.tables import rejected_data
+    from ..views.comparison import as_lines
     from ..views.terminal import terminal_width
 
     if report is not None:
         check_report(report)
-    if cluster is not None:
-        files = replace(files, column=[*(files.column or []), f"cluster={cluster}"])
+    files = files.with_cluster(cluster)
     how = files.reading()
     files.check(file, None if report is None else Path(report))
     with files.writing_rejects(), share_bar() as bar:
-        table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
-    files.write_rejects(table.rejected)
-    rejects = None if files.rejects is None else str(files.rejects)
-    left_out = {"rejected": rejected_data(table.rejected), "rejects": rejects}
+        table = read_table(file, how, files.rejects, bar)
     if why_no_answer(table.rejected, table.tally, len(table.questions)) is not None:
         tell(table.rejected, table.tally, len(table.questions))
-        return Answer({**left_out, "output": None}, [], yes=False)
+        return Answer({**left_out(table.rejected, files.rejects), "output": None}, [], yes=False)
     with share_bar() as bar:
-        comparison = score(table, **{**vars(scoring), "rules": scoring.rules or None}, progress=bar)
-    named = naming_file(comparison, file, **files.repeated())
+        compared = compare_table(table, scoring, files, file=file, rejects=files.rejects, report=report, progress=bar)
     tell(table.rejected, table.tally, len(table.questions))
-    lines = as_lines(named, terminal_width())
+    lines = as_lines(compared.named, terminal_width())
     if report is not None:
         from ..views.comparison_page import write_comparison
 
         title = f"Rules compared on {Path(file).name}"
         # The page is for others, whose file lies elsewhere.
-        write_comparison(comparison, report, title=title, rejected=table.rejected.total)
+        write_comparison(compared.comparison, report, title=title, rejected=table.rejected.total)
         lines.append(f"The report is in {report}")
-    return Answer({**as_data(named), **left_out, "output": report}, lines)
+    return Answer(compared.data, lines)

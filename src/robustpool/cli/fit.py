@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -59,10 +58,9 @@ def fit(
     """
     from ..errors import InputError
     from ..files import check_writable
-    from ..learning.fitting import fit as learn
-    from ..tables.reading import read_forecasts
+    from ..practice.fitting import FitOptions, fit_table, report_pool
+    from ..practice.reading import left_out, read_table
     from ..views.pool import as_data, as_lines
-    from ..views.tables import rejected_data
     from ..views.terminal import terminal_width
 
     if out.suffix.lower() != ".json":
@@ -70,28 +68,20 @@ def fit(
     check_writable(out)
     if report is not None:
         check_report(report)
-    if cluster is not None:
-        files = replace(files, column=[*(files.column or []), f"cluster={cluster}"])
+    files = files.with_cluster(cluster)
     how = files.reading()
     files.check(file, out, None if report is None else Path(report))
     with files.writing_rejects(), share_bar() as bar:
-        table = read_forecasts(file, **how, progress=lambda done, size: bar("reading", done / max(size, 1)))
-    files.write_rejects(table.rejected)
-    rejects = None if files.rejects is None else str(files.rejects)
-    left_out = {"rejected": rejected_data(table.rejected), "rejects": rejects}
+        table = read_table(file, how, files.rejects, bar)
+    not_used = left_out(table.rejected, files.rejects)
     if tell(table.rejected, table.tally, len(table.questions)):
-        return Answer({**left_out, "output": None}, [], yes=False)
+        return Answer({**not_used, "output": None}, [], yes=False)
     with share_bar() as bar:
-        pool = learn(table, as_of=as_of, clip=clip, seed=seed, draws=draws, rolling=rolling, progress=bar)
-    pool.save(out)
+        pool = fit_table(table, FitOptions(as_of, clip, rolling, draws, seed), out, bar)
     use = f"use it with robustpool aggregate NEW.csv --rule {out}" if pool.recommended else "it is not recommended yet"
     lines = [*as_lines(pool, terminal_width()), f"The pool is in {out}; {use}"]
     worst = None
     if report is not None:
-        from ..learning.worst_case import worst_case
-        from ..views.pool_page import write_pool
-
-        worst = worst_case(pool)
-        write_pool(pool, report, title=f"A pool learned from {Path(file).name}", worst=worst)
+        worst = report_pool(pool, report, Path(file).name)
         lines.append(f"The report is in {report}")
-    return Answer({**as_data(pool, str(out), worst), **left_out, "report": report}, lines)
+    return Answer({**as_data(pool, str(out), worst), **not_used, "report": report}, lines)

@@ -5,25 +5,23 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
 
 from ..errors import InputError
+from ..practice.reading import ReadingOptions, remarks, writing_rejects
 from .output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ..tables.records import RowsLeftOut, Tally
 
 
-READING = ("layout", "format", "odds", "options", "decimal", "date_format", "outcomes", "percent", "strict")
-
-
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(ReadingOptions):
     """How a file is read: the options that the commands share."""
 
     percent: Annotated[bool, Option("--percent", help="With a file: the probabilities are percentages.")] = False
@@ -78,17 +76,6 @@ class TableOptions:
         changed = [each.name for each in fields(self) if getattr(self, each.name) not in (each.default, [])]
         return f"--{changed[0].replace('_', '-')}" if changed else None
 
-    def reading(self) -> dict[str, Any]:
-        """As `read_forecasts` takes it."""
-        values = {name: getattr(self, name) for name in READING}
-        options = None if self.options is None else self.options.split(",")
-        return {**values, "columns": named_columns(self.column or []), "options": options}
-
-    def repeated(self) -> dict[str, Any]:
-        """As another command takes it, by the names of the options."""
-        values = {name.replace("_", "-"): getattr(self, name) for name in READING}
-        return {"column": named_columns(self.column or []), **values}
-
     def check(self, file: str, *others: Path | None) -> None:
         """Check before anything is read that the rejected rows can be written, and overwrite no other file."""
         from ..files import check_writable
@@ -108,45 +95,18 @@ class TableOptions:
         from ..tables.rejecting import RejectedError, remedy
 
         try:
-            yield
+            with writing_rejects(self.rejects):
+                yield
         except RejectedError as error:
-            self.write_rejects(error.rejected)
             if self.strict:
                 raise
             say(f"{error}{remedy(error.rejected)}")
             raise typer.Exit(1) from None
 
-    def write_rejects(self, rejected: RowsLeftOut) -> None:
-        """Write all rows that were left out, if that is wanted."""
-        if self.rejects is not None:
-            rejected.write(self.rejects)
-
-
-def named_columns(texts: Iterable[str]) -> dict[str, str]:
-    """The columns that the user named, ``role=name`` each.
-
-    >>> named_columns(["probability=p", "outcome=result"])
-    {'probability': 'p', 'outcome': 'result'}
-    """
-    columns: dict[str, str] = {}
-    for text in texts:
-        role, equals, name = text.partition("=")
-        if not (role and equals and name):
-            raise InputError(f"--column must be written as role=name, such as probability=p; it is {text!r}.")
-        if columns.get(role, name) != name:
-            raise InputError(f"a role must be given once; {role} is {columns[role]!r} and {name!r}.")
-        columns[role] = name
-    return columns
-
 
 def tell(rejected: RowsLeftOut, tally: Tally, questions: int) -> bool:
     """Report on standard error what was not used; True if it is too much for a forecast, and the reason comes first."""
-    from ..tables.rejecting import summary_lines, why_no_answer
-
-    reason = why_no_answer(rejected, tally, questions)
-    lines = summary_lines(rejected, tally)
-    if reason is not None:
-        lines = [reason, *(line for line in lines if line not in reason)]
+    reason, lines = remarks(rejected, tally, questions)
     for line in lines:
         say(line)
     return reason is not None

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, TooLargeError
 from .engine import literal
 
 if TYPE_CHECKING:
@@ -99,9 +99,12 @@ class CsvSource:
     place = "line"
     unread: tuple[str, ...] = ()
 
-    def __init__(self, path: Path, shown: str, engine: Engine) -> None:
-        """Look at the file, and make a plain copy of one that the engine would not read as it is: gzipped, or in UTF-16."""
-        self._given, self._shown, self._engine = path, repr(shown), engine
+    def __init__(self, path: Path, shown: str, engine: Engine, most: int | None = None) -> None:
+        """Look at the file, and make a plain copy of one that the engine would not read as it is: gzipped, or in UTF-16.
+
+        The copy may have ``most`` bytes, if that is said.
+        """
+        self._given, self._shown, self._engine, self._most = path, repr(shown), engine, most
         with path.open("rb") as file:
             self._zipped = file.read(2) == GZIPPED
         encoding = self._encoding()
@@ -198,9 +201,12 @@ class CsvSource:
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
         try:
             with self._opened() as file, self._path.open("wb") as copy:
-                data, start = b" ", 0  # of the line in the copy
+                data, start, expanded = b" ", 0, 0  # the start is that of the line in the copy
                 while data:
                     data = self._read(file)
+                    expanded += len(data)
+                    if self._most is not None and expanded > self._most:
+                        raise TooLargeError(f"{self._shown} must not expand to more than {self._most:,} bytes.")
                     try:
                         block = decoder.decode(data, final=not data).encode()
                     except UnicodeDecodeError as error:

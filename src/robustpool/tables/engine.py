@@ -50,6 +50,13 @@ class Engine:
         self.megabytes = MEGABYTES + size // 8_000_000 + columns // 2 + 24 * max(0, _threads() - 2)
         self.allow(self.megabytes)
 
+    def read_only_from(self, path: Path) -> None:
+        """From now on no file but this one, and those in the folder, whatever a query says."""
+        self.connection.execute(
+            f"SET allowed_paths = [{literal(str(path))}]; SET allowed_directories = [{literal(str(self.folder))}]; "
+            "SET enable_external_access = false"
+        )
+
     def place(self, name: str, what: str) -> Path:
         """Where a file of this name can stand in the folder, for ``what`` needs it."""
         try:

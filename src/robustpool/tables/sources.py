@@ -9,12 +9,13 @@ import shutil
 import sys
 import zipfile
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import datetime, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..checks import extra
-from ..errors import InputError
+from ..errors import InputError, TooLargeError
 from .csv_source import LARGE, SWELLING, CsvSource, Lost
 from .engine import engine, literal, no_folder
 from .formats import OUR_NAMES, OURS, check_different, plain, told_format
@@ -34,6 +35,29 @@ ROWS_PER_BYTE, MANY_ROWS = 8, 1_000_000
 
 BYTES = 8
 """A guess of what a cell takes."""
+
+COLUMNS = 10_000
+"""Columns that a file may have whose size is limited; the engine needs a millisecond for each."""
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that people know under another name, such as an upload. Nothing follows from the name: the content decides.
+
+    Expanded, the file may have at most ``most`` bytes.
+    """
+
+    path: Path
+    name: str
+    most: int | None = None
+
+    def __fspath__(self) -> str:
+        """Where the file is."""
+        return str(self.path)
+
+    def __str__(self) -> str:
+        """What people call it."""
+        return self.name
 
 
 class Source(Protocol):
@@ -82,24 +106,52 @@ def open_source(source: Any, engine: Engine) -> Source:
     """A CSV, Parquet or Excel file, told from its first bytes, or a data frame."""
     if not is_path(source):
         return FrameSource(source, engine)
+    if isinstance(source, NamedFile):
+        return _open_named(source, engine)
     path, shown = Path(source), str(Path(source))
     if shown == STANDARD_INPUT or (path.exists() and not (path.is_file() or path.is_dir())):
         path = _copied(path, engine)
-    elif path.is_file() and set(shown) & set("*?["):  # to the engine a pattern
-        path = engine.place("input", f"{shown!r} needs")
-        path.symlink_to(Path(source).resolve())
-    with _open(path, shown) as file:
-        beginning = file.read(4)
-    if beginning == PARQUET_SIGN:
-        return ParquetSource(path, shown, engine)
-    if Path(shown).suffix.lower() in PARQUET_SUFFIXES:
+    elif path.is_file():
+        path = _no_pattern(path, shown, engine)
+    if Path(shown).suffix.lower() in PARQUET_SUFFIXES and _beginning(path, shown) != PARQUET_SIGN:
         raise InputError(
             f"{shown!r} must be a Parquet file, as its name says; it does not begin as one: "
             "write it again, or give it another name if it is CSV."
         )
+    return _told_by_content(path, shown, engine)
+
+
+def _open_named(source: NamedFile, engine: Engine) -> Source:
+    """A file from somebody else: the engine may read it and nothing else."""
+    path = _no_pattern(source.path.resolve(), source.name, engine)
+    engine.read_only_from(path)
+    opened = _told_by_content(path, source.name, engine, source.most)
+    if source.most is not None and len(opened.names) > COLUMNS:
+        raise TooLargeError(f"{source.name!r} must have at most {COLUMNS:,} columns; it has {len(opened.names):,}.")
+    return opened
+
+
+def _no_pattern(path: Path, shown: str, engine: Engine) -> Path:
+    """The same file under a name that is no pattern to the engine."""
+    if not set(str(path)) & set("*?["):
+        return path
+    link = engine.place("input", f"{shown!r} needs")
+    link.symlink_to(path.resolve())
+    return link
+
+
+def _beginning(path: Path, shown: str) -> bytes:
+    with _open(path, shown) as file:
+        return file.read(4)
+
+
+def _told_by_content(path: Path, shown: str, engine: Engine, most: int | None = None) -> Source:
+    beginning = _beginning(path, shown)
+    if beginning == PARQUET_SIGN:
+        return ParquetSource(path, shown, engine, most)
     if beginning == ZIP_SIGN and _is_workbook(path):
-        return _workbook(path, shown, engine)
-    return CsvSource(path, shown, engine)
+        return _workbook(path, shown, engine, most)
+    return CsvSource(path, shown, engine, most)
 
 
 def _open(path: Path, shown: str) -> IO[bytes]:
@@ -178,11 +230,11 @@ class FrameSource:
 class ParquetSource(FrameSource):
     """A Parquet file."""
 
-    def __init__(self, path: Path, shown: str, engine: Engine) -> None:
-        """Read what the file says of itself."""
+    def __init__(self, path: Path, shown: str, engine: Engine, most: int | None = None) -> None:
+        """Read what the file says of itself; it may have ``most`` bytes, if that is said."""
         import duckdb
 
-        self._path, self._shown = path, shown
+        self._path, self._shown, self._most = path, shown, most
         file = literal(str(path))
         try:
             ((rows, columns),) = engine.rows(
@@ -211,6 +263,11 @@ class ParquetSource(FrameSource):
             raise InputError(
                 f"the Parquet file {self._shown!r} expands too much; it has {rows:,} rows and {columns:,} bytes "
                 f"in {size:,} bytes."
+            )
+        if self._most is not None and (expanded := max(BYTES * rows, columns)) > self._most:
+            raise TooLargeError(
+                f"the Parquet file {self._shown!r} must not expand to more than {self._most:,} bytes; it has {rows:,} rows "
+                f"and about {expanded:,} bytes."
             )
 
 
@@ -259,26 +316,51 @@ def _is_workbook(path: Path) -> bool:
         return False
 
 
-def _workbook(path: Path, shown: str, engine: Engine) -> CsvSource:
+def _workbook(path: Path, shown: str, engine: Engine, most: int | None = None) -> CsvSource:
     """The first sheet of a workbook as a CSV file; a row of the sheet is a line."""
     extra("an Excel file", "excel")
     import openpyxl
 
     copy = engine.place("sheet.csv", f"{shown!r} needs")
     try:
+        budget = _Budget(shown, path, most)
         sheet, *others = openpyxl.load_workbook(
             io.BytesIO(path.read_bytes()), read_only=True, data_only=True
         ).worksheets
-        unread = tuple(each.title for each in others if any(map(_says_something, each.iter_rows(values_only=True))))
+        unread = tuple(each.title for each in others if any(map(_says_something, budget.rows(each))))
         with copy.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            for row in sheet.iter_rows(values_only=True):
+            for row in budget.rows(sheet):
                 writer.writerow(map(_text, row) if _says_something(row) else [])
+    except TooLargeError:
+        raise
     except Exception as error:  # noqa: BLE001  # whatever a damaged workbook makes of the library
         raise InputError(f"the workbook {shown!r} cannot be read ({str(error).splitlines()[0]}).") from None
-    source = CsvSource(copy, shown, engine)
+    source = CsvSource(copy, shown, engine, most)
     source.place, source.unread = "row", unread
     return source
+
+
+class _Budget:
+    """How much a workbook may expand: its parts in all, and the cells of its sheet, which may be empty and far apart."""
+
+    def __init__(self, shown: str, path: Path, most: int | None) -> None:
+        """Refuse an archive that says itself that it is too large; what it says is all that can be read from it."""
+        self._shown, self._most, self._cells = shown, most, 0
+        if most is not None:
+            with zipfile.ZipFile(path) as archive:
+                self._check(sum(part.file_size for part in archive.infolist()))
+
+    def rows(self, sheet: Any) -> Iterator[tuple[Any, ...]]:
+        """The rows of a sheet, as far as the budget goes."""
+        for row in sheet.iter_rows(values_only=True):
+            self._cells += len(row) + 1
+            self._check(self._cells)
+            yield row
+
+    def _check(self, size: int) -> None:
+        if self._most is not None and size > self._most:
+            raise TooLargeError(f"the workbook {self._shown!r} must not expand to more than {self._most:,} bytes.")
 
 
 def _says_something(row: tuple[Any, ...]) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..evaluation.records import Comparison, Individuals, RuleScore
     from ..learning.records import FittedPool
+    from ..typing import FilePath
 
 SHORT = 3
 """Rules that are shown after recalibration, besides the reference, the default rule and `minimax`."""
@@ -34,7 +35,7 @@ DRAWN = {"curve", "histogram", "pair_sample"}
 """Fields that are only for pictures."""
 
 
-def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison:
+def naming_file(comparison: Comparison, file: FilePath, **reading: Any) -> Comparison:
     """The same comparison with commands that name the file and the reading options, ready to be copied."""
     if not Path(file).is_file():
         return comparison  # a pipe is gone
@@ -43,8 +44,8 @@ def naming_file(comparison: Comparison, file: str, **reading: Any) -> Comparison
         if isinstance(value, dict):
             options += [f"--{name} {shlex.quote(f'{role}={own}')}" for role, own in value.items()]
         elif value not in (False, None, "auto", "."):  # the defaults
-            options.append(f"--{name}" if value is True else f"--{name} {shlex.quote(value)}")
-    named = " ".join([shlex.quote(file), *options])
+            options.append(f"--{name}" if value is True else f"--{name} {shlex.quote(str(value))}")
+    named = " ".join([shlex.quote(str(file)), *options])
     advice = comparison.advice
     for command in (COMMAND, FIT_COMMAND):
         advice = tuple(sentence.replace(command, command.replace("FILE", named)) for sentence in advice)
