@@ -33,15 +33,20 @@ REPORT_POLICY = (
 )
 """Reports are whole pages with scripts of their own; the sandbox keeps them away from the API and its cookie."""
 
+RETRY = 1000
+"""Milliseconds after which a browser that lost the connection asks again."""
+
 
 def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
     """A job as clients see it."""
     return {
         "id": job.id,
         "kind": job.kind,
+        "title": job.title,
         "state": job.state,
         "created": job.created,
         "seconds": round(job.seconds, 3),
+        "took": f"{job.seconds:.0f} s",
         "waiting": jobs.place(job.id),
         "pausable": jobs.kinds[job.kind].pausable if job.kind in jobs.kinds else False,
         "progress": job.progress,
@@ -55,12 +60,7 @@ def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
 async def recent(request: Request) -> dict[str, Any]:
     """The latest designs and certificates, the newest first, without their results."""
     jobs: Jobs = request.app.state.jobs
-    return {"jobs": [described(jobs, job) | {"options": _short(job.options)} for job in jobs.recent(*SHOWN)]}
-
-
-def _short(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with a word in place of what may be long."""
-    return {name: "..." if isinstance(value, dict) else value for name, value in options.items()}
+    return {"jobs": [described(jobs, job) for job in jobs.recent(*SHOWN)]}
 
 
 def _add_routes(base: str, kind: str | None) -> None:
@@ -119,6 +119,7 @@ def _add_routes(base: str, kind: str | None) -> None:
 
 async def _stream(jobs: Jobs, id: str, base: str) -> AsyncIterator[str]:
     """Events as text; a comment is a sign of life."""
+    yield f"retry: {RETRY}\n\n"
     async with aclosing(jobs.events(id)) as events:
         async for job in events:
             yield ": \n\n" if job is None else f"data: {json.dumps(described(jobs, job, base))}\n\n"

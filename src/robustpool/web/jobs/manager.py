@@ -120,11 +120,13 @@ class Jobs:
 
     # --- what everybody may ask ---------------------------------------------------------------------------------------
 
-    def submit(self, kind: str, options: dict[str, Any], files: Mapping[str, bytes] | None = None) -> str:
+    def submit(
+        self, kind: str, options: dict[str, Any], files: Mapping[str, bytes] | None = None, *, title: str = ""
+    ) -> str:
         """Put a job into the queue, with files for it by names that the server chose; the answer is its id."""
         self._check_room(kind)
         self._prune()
-        job = Job(secrets.token_hex(8), kind, options, time.time())
+        job = Job(secrets.token_hex(8), kind, options, time.time(), title)
         folder = self.folder(job.id)
         folder.mkdir(parents=True, mode=0o700)
         if files:

@@ -42,7 +42,7 @@ def main() -> None:
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     Thread(target=_listen, args=(jobs,), daemon=True).start()
     for module in sys.argv[2:]:
-        import_module(module)
+        getattr(import_module(module), "prepare", int)()
     tell({"ready": True})
     while True:
         tell(work(jobs.get(), tell))
