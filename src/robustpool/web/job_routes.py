@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
+from .guard import SANDBOX_POLICY
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -26,12 +28,6 @@ TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".parquet": "application/vnd.apache.parquet",
 }
-
-REPORT_POLICY = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Reports are whole pages with scripts of their own; the sandbox keeps them away from the API and its cookie."""
 
 RETRY = 1000
 """Milliseconds after which a browser that lost the connection asks again."""
@@ -113,7 +109,8 @@ def _add_routes(base: str, kind: str | None) -> None:
         path = jobs.file(id, name)
         kind_of_file = TYPES.get(path.suffix, "application/octet-stream")
         if path.suffix == ".html":
-            return FileResponse(path, media_type=kind_of_file, headers={"Content-Security-Policy": REPORT_POLICY})
+            policy = {"Content-Security-Policy": SANDBOX_POLICY}
+            return FileResponse(path, media_type=kind_of_file, headers=policy)
         return FileResponse(path, media_type=kind_of_file, filename=name)
 
 

@@ -4,6 +4,7 @@ import { by, call, create } from "./common.js";
 const STATES = { queued: "waiting", running: "running", paused: "paused", done: "done", failed: "failed", cancelled: "cancelled" };
 const ENDED = ["done", "failed", "cancelled"];
 const streams = { job: null, proof: null };
+let focus_next = null; // the heading of what was just started, once it is there
 
 // --- the form ---
 
@@ -38,8 +39,8 @@ async function start(event) {
   by("start").disabled = true;
   try {
     const job = await call("POST", "designs", await options());
+    focus_next = "title";
     location.hash = `job=${job.id}`;
-    by("title").focus();
   } catch (error) {
     by("problem").textContent = error.message;
   } finally {
@@ -60,6 +61,7 @@ function follow(part, id, show) {
     const job = JSON.parse(event.data);
     if (ENDED.includes(job.state)) { stream.close(); list(); }
     show(job);
+    if (focus_next && by(focus_next).checkVisibility()) { by(focus_next).focus(); focus_next = null; }
   };
   stream.onerror = () => {
     if (stream.readyState === EventSource.CLOSED) {
@@ -150,8 +152,8 @@ async function prove(event) {
   by("prove").disabled = true;
   try {
     const proof = await call("POST", "certificates", { design: current().job, tolerance: numeric("within") });
+    focus_next = "proof-title";
     location.hash = `job=${current().job}&proof=${proof.id}`;
-    by("proof-title").focus();
   } catch (error) {
     by("error").textContent = error.message;
   } finally {
@@ -169,7 +171,8 @@ async function list() {
   by("recent").replaceChildren(...jobs.map((job) => {
     const row = create("tr"), what = create("td"), last = create("td"), began = new Date(job.created * 1000);
     const place = job.kind === "design" ? `#job=${job.id}` : `#proof=${job.id}`;
-    what.append(create("a", `${job.kind === "design" ? "Design" : "Proof"}: ${job.title}`, { href: place }));
+    what.append(create("a", `${job.kind === "design" ? "Design" : "Proof"}: ${job.title}`, { href: place }),
+      create("span", began.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }), { class: "when" }));
     if (ENDED.includes(job.state)) {
       const remove = create("button", "Remove", { type: "button", class: "plain", "aria-label": `Remove the ${job.kind} of ${job.title}` });
       remove.addEventListener("click", async () => {
@@ -177,7 +180,7 @@ async function list() {
       });
       last.append(remove);
     }
-    row.append(what, create("td", STATES[job.state]), create("td", began.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })), last);
+    row.append(what, create("td", STATES[job.state]), last);
     return row;
   }));
 }

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 MOST_DEATHS = 3
 """A job whose worker dies so often is not tried again."""
 
-MOST_USES = 20
-"""Short jobs that a worker does before it is replaced."""
+MOST_USES = 100
+REUSE_SECONDS = 30.0
+"""A worker is replaced after so many jobs, or after one that took so long: then its memory is in pieces."""
 
 MOST_SPARE = 2
 """Workers that wait for work."""
@@ -330,8 +331,8 @@ class Jobs:
             limit = f"the job took longer than it may here ({self.settings.job_seconds:g} seconds)."
             outcome = {"error": limit, "status": 422}
         finally:
-            await self._release(run, reuse=self.kinds[self._live[id].kind].short and "result" in outcome)
             job = self._timed(self._live[id])
+            await self._release(run, reuse=outcome.get("fit", False) and time.monotonic() - run.began < REUSE_SECONDS)
             del self._running[id]
             if run.wanted != RUNNING:  # else the server stops, and the next one goes on
                 self._finish(self._outcome(job, outcome, run.wanted))
