@@ -31,8 +31,12 @@ class RequestError(RobustpoolError):
 
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to a request that cannot be served."""
-    body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    return Response(json.dumps(body | {"detail": sentence}), status, dict(headers or {}), PROBLEM)
+    return Response(json.dumps(problem_object(status, sentence)), status, dict(headers or {}), PROBLEM)
+
+
+def problem_object(status: int, sentence: str) -> dict[str, Any]:
+    """The JSON object of a problem."""
+    return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
 
 
 def answer_problems(app: FastAPI) -> None:

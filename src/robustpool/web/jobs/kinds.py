@@ -21,5 +21,6 @@ KINDS = {
     "design-check": Kind(f"{_WORK}.design:check", short=True),
     "certificate": Kind(f"{_WORK}.certificate:run"),
     "certificate-check": Kind(f"{_WORK}.certificate:check", short=True),
+    "verify": Kind(f"{_WORK}.verify:run", short=True),
 }
 """By name. The checks are for requests: they refuse wrong options before there is a job."""
