@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 STOP_SECONDS = 5
 """Requests that are being answered when the server stops have so long."""
 
-BACKLOG = 2048
-"""Connections that wait to be accepted."""
-
 
 def serve(
     port: int = 8000,
@@ -84,7 +81,7 @@ def _listening(settings: Settings) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))
-        listener.listen(BACKLOG)  # who comes before the server is ready waits, and is not refused
+        listener.listen(2048)  # who comes before the server is up waits for it
     except (OSError, OverflowError) as error:
         listener.close()
         why = getattr(error, "strerror", None) or error
