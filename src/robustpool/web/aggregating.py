@@ -15,7 +15,7 @@ from .. import checks
 from ..errors import InputError
 from .bodies import as_object, parse_json, read_body
 from .combining import combined, combined_array
-from .problems import PROBLEM, RequestError
+from .problems import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -63,8 +63,8 @@ async def aggregate(request: Request) -> Response:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind in ("application/json", "") or kind.endswith("+json"):
         body = await read_body(request, settings.json_bytes)
-        answer = _answer(body) if len(body) <= SMALL else await _in_thread(_answer, body)
-        return Response(answer, media_type="application/json")
+        content = answer(body) if len(body) <= SMALL else await _in_thread(answer, body)
+        return Response(content, media_type="application/json")
     if kind in NPY:
         rule, clip = request.query_params.get("rule", "robust"), _clip(request.query_params.get("clip"))
         body = await read_body(request, settings.body_bytes)
@@ -77,7 +77,8 @@ async def aggregate(request: Request) -> Response:
     return await pooled_upload(request)
 
 
-def _answer(body: bytes) -> bytes:
+def answer(body: bytes) -> bytes:
+    """The JSON of the answer to a body of JSON."""
     return to_json(combined(as_object(parse_json(body))))
 
 
@@ -152,30 +153,6 @@ _ANSWERS = {
     "items": {"type": "object", "required": ["id", "forecast"], "properties": {"id": {}, "forecast": _FORECAST}},
 }
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
-}
-REFUSED: dict[int | str, dict[str, Any]] = {
-    status: {"description": words, "content": {PROBLEM: {"schema": _PROBLEM}}}
-    for status, words in {
-        401: "The token is missing.",
-        403: "The request comes from a page elsewhere.",
-        408: "The body took too long.",
-        413: "The body is too large.",
-        415: "The type of the body is not known.",
-        422: "The input is wrong; the sentence says where.",
-        429: "There is too much to do; Retry-After says when to ask again.",
-    }.items()
-}
-"""How any call may be refused."""
-
 router.add_api_route(
     "/aggregate",
     aggregate,
@@ -207,6 +184,6 @@ router.add_api_route(
                 NPY[0]: _BINARY,
             },
         },
-        **REFUSED,
+        415: {"description": "The type of the body is not known."},
     },
 )

@@ -13,6 +13,7 @@ from .guard import Guard
 from .jobs.manager import Jobs
 from .openapi import document_calls
 from .problems import answer_problems
+from .quick import Quick
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -50,5 +51,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(pages.router)
     app.include_router(documentation.router)
     document_calls(app)
+    app.add_middleware(Quick)
     app.add_middleware(Guard, settings=app.state.settings, metrics=app.state.metrics)
     return app

@@ -39,15 +39,20 @@ def problem_object(status: int, sentence: str) -> dict[str, Any]:
     return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
 
 
+def problem_of(error: RobustpoolError) -> Response:
+    """The answer to a request that the library, or HTTP, refuses."""
+    if isinstance(error, RequestError):
+        return problem(error.status, str(error), error.headers)
+    return problem(422, str(error))
+
+
 def answer_problems(app: FastAPI) -> None:
     """Let every error of the library, and of HTTP, become a problem."""
     from fastapi.exceptions import RequestValidationError
 
     @app.exception_handler(RobustpoolError)
     async def ours(_: Request, error: RobustpoolError) -> Response:
-        if isinstance(error, RequestError):
-            return problem(error.status, str(error), error.headers)
-        return problem(422, str(error))
+        return problem_of(error)
 
     @app.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:
