@@ -107,9 +107,12 @@ def running(settings: Settings) -> Iterator[Running]:
 
 
 @contextmanager
-def serving(data: Path, *options: str) -> Iterator[Server]:
-    """A server that is ready; it is stopped at the end."""
-    command = [sys.executable, "-m", "robustpool", "serve", "--port", "0", "--data", str(data), *options]
+def serving(data: Path, *options: str, port: int = 0, **limits: object) -> Iterator[Server]:
+    """A server that is ready; it is stopped at the end. Limits are those that the command has no option for."""
+    command = [sys.executable, "-m", "robustpool", "serve", "--port", str(port), "--data", str(data), *options]
+    if limits:
+        start = f"rp.serve({port}, data={str(data)!r}, say=lambda line: print(line, file=sys.stderr), **{limits!r})"
+        command = [sys.executable, "-c", f"import sys, robustpool as rp; {start}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         try:

@@ -19,6 +19,7 @@ PAGES = {
     "compare": ("compare", "Compare"),
     "design": ("design", "Design"),
     "table": ("table", "Table"),
+    "api/v1/docs": ("api", "API"),
 }
 """By path: the template in templates/web and the title in the menu."""
 
