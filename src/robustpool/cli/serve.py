@@ -24,6 +24,10 @@ def serve(
     queue: Annotated[int, Option(min=0, help="Jobs that may wait for a worker.")] = 20,
     job_seconds: Annotated[float, Option(min=0.0, help="How long a job may work.")] = 3600,
     job_memory: Annotated[int, Option(min=1, metavar="MB", help="How much memory a job may have.")] = 4096,
+    export: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Do not serve: write the Combine page and the table as files that need no server."),
+    ] = None,
 ) -> Answer:
     """Serve the web page and the HTTP API under /api/v1, on this machine only unless --host is given.
 
@@ -35,7 +39,13 @@ def serve(
       robustpool serve
       robustpool serve --port 9000
       robustpool serve --host 0.0.0.0 --token SECRET
+      robustpool serve --export pages
     """
+    if export is not None:
+        from ..web.export import export as write
+
+        write(export, say=say)
+        return Answer({"output": str(export)}, [])
     from ..web.serve import serve as start
     from ..web.settings import MB
 
