@@ -1,8 +1,9 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all; and JSON has no infinities."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -59,3 +60,12 @@ def write_whole(path: FilePath, write: Callable[[Path], object]) -> None:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def finite(value: Any) -> Any:
+    """The same data with null for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -102,6 +102,7 @@ def certify(
     from ..files import refuse_foreign
     from ..verification.verify import CERTIFICATE_FORMAT
     from ..views import results
+    from ..views.progress import proof_so_far
 
     by_loss = "" if loss == "square" else f"-{loss}-loss"
     target = f"CERT-{_stem(rule, world)}{by_loss}.json" if out is None else out
@@ -109,8 +110,8 @@ def certify(
     about: Any = family
     if family is not None:
         world.check_no_family(family)
-    elif world.world is not None or world.given:
-        about = world.of(rule)
+    else:
+        about = world.about(rule)
     began = time.perf_counter()
     last: Any = None
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
@@ -120,16 +121,8 @@ def certify(
             """Show the bound as it falls, and how many intervals of priors are left."""
             nonlocal last
             last = state
-            proved = (
-                f"proved <= {state.upper:.9f}"
-                if state.upper < 1
-                else "covering the priors"
-                if state.left
-                else "searched"
-            )
-            bound, every = f"{proved}, found {state.lower:.9f}", state.done + state.left
-            line = f"{bound}, {state.done:,} of {every:,} intervals of priors"
-            tell(line, completed=state.done, total=every, bound=bound)
+            bound, priors = proof_so_far(state)
+            tell(f"{bound}, {priors}", completed=state.done, total=state.done + state.left, bound=bound)
 
         certificate = prove(rule, about, loss=loss, paradigm=paradigm, tolerance=tolerance, progress=progress)
     certificate.save(target)

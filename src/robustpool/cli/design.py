@@ -18,6 +18,7 @@ from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..families.nature import Family
     from ..families.partial_information import PartialInformation
     from ..families.probit_estimates import ProbitEstimates
     from ..tables.records import ForecastTable
@@ -87,10 +88,10 @@ def design(
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
       robustpool aggregate 0.5 0.5 --rule design.json
     """
-    from ..aggregators.restrictions import Monotone, Restriction, Symmetric
     from ..designs.design_file import save_design
     from ..errors import InputError
     from ..families.family_file import load_family
+    from ..solvers.asked_design import asked_restrictions, asked_world
     from ..solvers.solve import solve
     from ..views import results
     from ..views.tables import rejected_data
@@ -107,10 +108,10 @@ def design(
             return Answer({**left_out, "output": None}, [], yes=False)
         estimates, left_out["clipped"] = _estimates(table)
         world = replace(world, **_options(estimates.family(**world.given)))
-    structures = load_family(family) if family is not None else world.make(**_grids(world, reports, priors, solving))
+    structures: Family
+    structures = load_family(family) if family is not None else asked_world(world, reports, priors, solving.nature)
     _writable(out, family, report)
-    restrictions: list[Restriction] = [Symmetric()] if symmetric else []
-    restrictions += [Monotone()] if monotone else []
+    restrictions = asked_restrictions(symmetric=symmetric, monotone=monotone)
     checkpoint = Path(f"{out}.checkpoint.npz")
     with _progress(solving.tolerance if solving.epsilon is None else None) as progress:
         how: dict[str, Any] = vars(solving)
@@ -166,23 +167,6 @@ def _options(family: PartialInformation) -> dict[str, Any]:
     return asdict(family)
 
 
-def _grids(world: WorldOptions, reports: int | None, priors: str | None, solving: SolvingOptions) -> dict[str, Any]:
-    """The options for the grids of a world; with continuous nature, or priors, the priors have none."""
-    from ..errors import InputError
-    from ..families.worlds import INDEPENDENT, options_of, world_class
-
-    if solving.nature == "continuous" and priors not in (None, "continuous"):
-        raise InputError(f"--nature continuous means any prior; --priors is {priors!r}.")
-    grids: dict[str, Any] = {} if reports is None else {"reports": reports}
-    open_priors = solving.nature == "continuous" and "priors" in options_of(world_class(world.world or INDEPENDENT))
-    if open_priors or priors == "continuous":
-        return grids | {"priors": None}
-    try:
-        return grids | ({} if priors is None else {"priors": int(priors)})
-    except ValueError:
-        raise InputError(f"--priors must be a whole number or continuous; it is {priors!r}.") from None
-
-
 def _writable(out: str, family: str | None, report: str | None) -> None:
     """Check before the work that the files can be written, and that no other file is overwritten."""
     from ..designs.design_file import DESIGN_FORMAT
@@ -202,12 +186,14 @@ def _writable(out: str, family: str | None, report: str | None) -> None:
 @contextmanager
 def _progress(tolerance: float | None) -> Iterator[Callable[[Any, int], None]]:
     """Rounds, bounds, gap and time left."""
+    from ..views.progress import bounds_so_far
+
     texts = ("round {task.completed:,}", "{task.fields[bounds]}", "at most")
     with progress_bar(*texts, remaining=True, bounds="setting up") as tell:
 
         def progress(state: Any, rounds: int) -> None:
-            want = f" (target {tolerance:.0e})" if tolerance is not None else ""
-            bounds = f"{state.lower:.7f} <= value <= {state.upper:.7f}  gap {state.upper - state.lower:.1e}{want}"
+            words = bounds_so_far(state, tolerance)
+            bounds = f"{words['lower']} <= value <= {words['upper']}  gap {words['gap']}"
             line = f"round {state.round:,} of {rounds:,}: {bounds}"
             tell(line, completed=state.round, total=rounds, bounds=bounds)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from typing import Any, NamedTuple
+
+from ..files import finite
 
 
 class Answer(NamedTuple):
@@ -17,18 +18,9 @@ class Answer(NamedTuple):
 
     def text(self, *, as_json: bool) -> str:
         """The object in a line, or the lines."""
-        return json.dumps(_finite(self.data), allow_nan=False) if as_json else "\n".join(self.lines)
+        return json.dumps(finite(self.data), allow_nan=False) if as_json else "\n".join(self.lines)
 
 
 def say(line: str) -> None:
     """A line for people on standard error."""
     print(f"robustpool: {line}", file=sys.stderr)  # noqa: T201
-
-
-def _finite(value: Any) -> Any:
-    """The same data with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

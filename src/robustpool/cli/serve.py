@@ -20,6 +20,10 @@ def serve(
     ] = None,
     token: Annotated[str | None, Option(help="With --host: the token.", show_default="a new one")] = None,
     data: Annotated[Path | None, Option(metavar="DIR", help="Where jobs and their results are kept.")] = None,
+    workers: Annotated[int, Option(min=1, help="Designs and proofs that run at the same time.")] = 2,
+    queue: Annotated[int, Option(min=0, help="Jobs that may wait for a worker.")] = 20,
+    job_seconds: Annotated[float, Option(min=0.0, help="How long a job may work.")] = 3600,
+    job_memory: Annotated[int, Option(min=1, metavar="MB", help="How much memory a job may have.")] = 4096,
 ) -> Answer:
     """Serve the web page and the HTTP API under /api/v1, on this machine only unless --host is given.
 
@@ -33,6 +37,8 @@ def serve(
       robustpool serve --host 0.0.0.0 --token SECRET
     """
     from ..web.serve import serve as start
+    from ..web.settings import MB
 
-    start(port, host=host, token=token, data=data, say=say)
+    limits = {"workers": workers, "queue": queue, "job_seconds": job_seconds, "job_memory": job_memory * MB}
+    start(port, host=host, token=token, data=data, say=say, **limits)
     return Answer({}, [])

@@ -77,7 +77,12 @@ class Run:
                 return
 
     def solve(
-        self, progress: Callable[[Any, int], None] | None, checkpoint: FilePath | None, *, resume: bool
+        self,
+        progress: Callable[[Any, int], None] | None,
+        checkpoint: FilePath | None,
+        *,
+        resume: bool,
+        seconds: float = CHECKPOINT_SECONDS,
     ) -> Solution:
         """All rounds, from a checkpoint on if ``resume``; Ctrl-C ends them as well."""
         state: Any = None
@@ -89,7 +94,7 @@ class Run:
                 return self._solution(state, stopped)
         elif checkpoint is not None:
             check_writable(checkpoint)  # say so now, not after hours
-        due = time.perf_counter() + CHECKPOINT_SECONDS
+        due = time.perf_counter() + seconds
         stopped = None
         try:
             for state in self.states(state):  # noqa: B020
@@ -101,7 +106,7 @@ class Run:
                 if checkpoint is not None and (stopped is not None or now >= due):
                     save_checkpoint(checkpoint, state, self.trace, problem)
                     after = time.perf_counter()
-                    due = after + max(CHECKPOINT_SECONDS, (after - now) / CHECKPOINT_SHARE)
+                    due = after + max(seconds, (after - now) / CHECKPOINT_SHARE)
         except KeyboardInterrupt:
             if state is None:
                 raise

@@ -14,7 +14,7 @@ from ..losses import get_loss
 from ..structures.information_structure import InformationStructure
 from .cutting_planes import CuttingPlanes
 from .multiplicative_weights import MultiplicativeWeights
-from .run import Run
+from .run import CHECKPOINT_SECONDS, Run
 
 if TYPE_CHECKING:
     from ..families.nature import Family
@@ -42,6 +42,7 @@ def solve(
     rounds: int | None = None,
     progress: Callable[[Any, int], None] | None = None,
     checkpoint: FilePath | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
     resume: bool = False,
 ) -> Solution:
     """The aggregator with the least worst-case regret over a family, and a mixture that shows it cannot be much better.
@@ -57,8 +58,8 @@ def solve(
     (its name), for independent agents on a grid.
 
     ``progress`` is called after each round with the state and the round limit. Ctrl-C returns what was reached. With a
-    ``checkpoint`` file the state is saved as the run goes on, and ``resume=True`` continues from it to the same result
-    as an uninterrupted run.
+    ``checkpoint`` file the state is saved every ``checkpoint_seconds``, and ``resume=True`` continues from it to the same
+    result as an uninterrupted run.
 
     >>> from robustpool import FiniteFamily, solve
     >>> family = FiniteFamily.from_joints([[[0.5, 0.0], [0.25, 0.25]], [[0.25, 0.25], [0.5, 0.0]]])
@@ -71,7 +72,7 @@ def solve(
         raise InputError("resume needs a checkpoint file to continue from; checkpoint is None.")
     given = {"method": method, "tolerance": tolerance, "canonical": canonical, "epsilon": epsilon, "rounds": rounds}
     run = _run(family, loss, paradigm, lipschitz, restrictions, nature, _solver(solver, given))
-    return run.solve(progress, checkpoint, resume=resume)
+    return run.solve(progress, checkpoint, resume=resume, seconds=checkpoint_seconds)
 
 
 def rounds(

@@ -103,16 +103,25 @@ def certificate(
         "output": file,
     }
     lines = {
+        **certificate_facts(proof, finished=finished, seconds=seconds, obstacle=obstacle),
+        "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
+    }
+    return data, facts(lines, 21)
+
+
+def certificate_facts(
+    proof: Certificate, *, finished: bool, seconds: float, obstacle: str | None = None
+) -> dict[str, str | None]:
+    """What a proof proves, and whether it reached what was asked of it."""
+    return {
         "loss": None if proof.data["loss"] == "square" else proof.data["loss"],
         "over": _over(proof.data["family"]),
         NOUNS[proof.data["paradigm"]]: proof.words,
         **_below(proof),
         "arithmetic": proof.arithmetic,
         "time": f"{seconds:.1f} s",
-        "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
         "not finished": None if finished else obstacle or _unfinished(proof),
     }
-    return data, facts(lines, 21)
 
 
 def _unfinished(proof: Certificate) -> str:
@@ -174,24 +183,36 @@ def design(
     }
     if estimates is not None:
         data["estimates"] = estimates.as_data()
-    how = "the upper bound found by search" if solution.searched else "measured in floating point"
-    took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
     lines = {
-        "value of the game": f"{between(solution.lower, solution.upper, 9)} ({how}, not proved)",
-        "off the grid": None if solution.off_grid is None else f"regret {between_points(solution.off_grid)}",
-        "guarantee": None if guarantee is None else f"{guarantee.says} {guarantee.source}",
-        "gap": f"{solution.gap:.2g} after {took}: {solution.stopped.value}",
+        **design_facts(solution),
         "the design is in": file,
         "the report is in": report,
         "to continue": left and f"the same command with --resume, from {left}",
     }
-    game = f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
     before: list[str] = []
     ranges = solution.family.facts() if isinstance(solution.family, PartialInformation) else {}
     if estimates is not None and isinstance(solution.family, PartialInformation):
         before = ["estimated from the file, with 95 % intervals", *facts(estimates.words(), 20), ""]
         ranges |= {name: f"{ranges[name]}{why}" for name, why in estimates.reasons(solution.family).items()}
-    return data, [*before, game, *facts(ranges | lines, 20)]
+    return data, [*before, design_title(solution), *facts(ranges | lines, 20)]
+
+
+def design_facts(solution: Solution) -> dict[str, str | None]:
+    """What a design reached."""
+    how = "the upper bound found by search" if solution.searched else "measured in floating point"
+    took = f"{counted(solution.rounds, 'round')} and {solution.seconds:.2f} s"
+    guarantee = solution.guarantee
+    return {
+        "value of the game": f"{between(solution.lower, solution.upper, 9)} ({how}, not proved)",
+        "off the grid": None if solution.off_grid is None else f"regret {between_points(solution.off_grid)}",
+        "guarantee": None if guarantee is None else f"{guarantee.says} {guarantee.source}",
+        "gap": f"{solution.gap:.2g} after {took}: {solution.stopped.value}",
+    }
+
+
+def design_title(solution: Solution) -> str:
+    """The game that a design is for."""
+    return f"{_family(solution)}, {solution.settings.loss} loss, {solution.settings.paradigm}"
 
 
 def _family(solution: Solution) -> str:

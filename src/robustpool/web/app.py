@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, pages
+from . import aggregating, designs, job_routes, pages
 from .guard import Guard
+from .jobs.manager import Jobs
 from .problems import answer_problems
 from .settings import Settings
 
@@ -24,7 +25,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        await app.state.jobs.start()
+        try:
+            yield
+        finally:
+            await app.state.jobs.stop()
 
     app = FastAPI(
         title="robustpool",
@@ -36,8 +41,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.settings = settings or Settings()
+    app.state.jobs = Jobs(app.state.settings)
     answer_problems(app)
-    for part in (aggregating,):
+    for part in (aggregating, designs, job_routes):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
     app.add_middleware(Guard, settings=app.state.settings)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from ..typing import FilePath
 
+STOP_SECONDS = 5
+"""Requests that are being answered when the server stops have so long."""
+
 
 def serve(
     port: int = 8000,
@@ -37,12 +40,22 @@ def serve(
 
     from .app import create_app
 
+    app = create_app(settings)
     with _listening(settings) as listener:
+        app.state.jobs.open()
         host, port = listener.getsockname()[:2]
         query = "" if settings.token is None else f"?token={settings.token}"
         say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
-        config = uvicorn.Config(create_app(settings), log_level="warning", server_header=False, http="httptools")
-        uvicorn.Server(config).run(sockets=[listener])
+        config = uvicorn.Config(
+            app, log_level="warning", server_header=False, http="httptools", timeout_graceful_shutdown=STOP_SECONDS
+        )
+
+        class Server(uvicorn.Server):
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                app.state.jobs.close_streams()  # a stream of events would keep the server waiting
+                await super().shutdown(sockets)
+
+        Server(config).run(sockets=[listener])
 
 
 def _listening(settings: Settings) -> socket.socket:

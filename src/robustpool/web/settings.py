@@ -28,6 +28,8 @@ class Settings:
     queue: int = 20  # jobs that wait
     job_seconds: float = 3600.0
     job_memory: int = 4096 * MB
+    checkpoint_seconds: float = 3.0  # that a design loses at most when its process, or the server, is killed
+    kept_jobs: int = 200  # that have ended; the oldest are removed
     body_bytes: int = 64 * MB
     json_bytes: int = 8 * MB  # of a body that is parsed in the server itself
     body_seconds: float = 30.0  # until a body has to be there

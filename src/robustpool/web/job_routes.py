@@ -1,0 +1,128 @@
+"""``jobs``, ``designs`` and ``certificates``: how a job stands, its events, its files; to pause, continue and cancel it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from .jobs.manager import Jobs
+    from .jobs.store import Job
+
+router = APIRouter(tags=["jobs"])
+
+SHOWN = ("design", "certificate")
+"""Kinds in the list of recent jobs."""
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+}
+
+REPORT_POLICY = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Reports are whole pages with scripts of their own; the sandbox keeps them away from the API and its cookie."""
+
+
+def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
+    """A job as clients see it."""
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "created": job.created,
+        "seconds": round(job.seconds, 3),
+        "waiting": jobs.place(job.id),
+        "pausable": jobs.kinds[job.kind].pausable if job.kind in jobs.kinds else False,
+        "progress": job.progress,
+        "result": job.result,
+        "error": job.error,
+        "files": {name: f"/api/v1/{base}/{job.id}/files/{name}" for name in jobs.files(job.id)} if job.ended else {},
+    }
+
+
+@router.get("/jobs")
+async def recent(request: Request) -> dict[str, Any]:
+    """The latest designs and certificates, the newest first, without their results."""
+    jobs: Jobs = request.app.state.jobs
+    return {"jobs": [described(jobs, job) | {"options": _short(job.options)} for job in jobs.recent(*SHOWN)]}
+
+
+def _short(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with a word in place of what may be long."""
+    return {name: "..." if isinstance(value, dict) else value for name, value in options.items()}
+
+
+def _add_routes(base: str, kind: str | None) -> None:
+    """The routes for jobs of a kind, or of any."""
+    one = f"/{base}/{{id}}"
+
+    @router.get(one, name=f"{base}: state")
+    async def state(request: Request, id: str) -> dict[str, Any]:
+        """How a job stands; its result once it is done."""
+        jobs: Jobs = request.app.state.jobs
+        return described(jobs, jobs.get(id, kind), base)
+
+    @router.get(f"{one}/events", name=f"{base}: events", response_class=StreamingResponse)
+    async def events(request: Request, id: str) -> Response:
+        """The job now and after each change, as server-sent events; they end when the job ends."""
+        jobs: Jobs = request.app.state.jobs
+        jobs.get(id, kind)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(_stream(jobs, id, base), media_type="text/event-stream", headers=headers)
+
+    @router.delete(one, name=f"{base}: cancel", status_code=200)
+    async def cancel(request: Request, id: str) -> dict[str, Any]:
+        """Cancel a job that has not ended; remove one that has, with its files."""
+        jobs: Jobs = request.app.state.jobs
+        job = jobs.get(id, kind)
+        if job.ended:
+            await jobs.remove(id)
+            return {"id": id, "state": "removed"}
+        return described(jobs, await jobs.cancel(id), base)
+
+    @router.post(f"{one}/pause", name=f"{base}: pause")
+    async def pause(request: Request, id: str) -> dict[str, Any]:
+        """Stop a job at a checkpoint and free its worker."""
+        jobs: Jobs = request.app.state.jobs
+        jobs.get(id, kind)
+        return described(jobs, await jobs.pause(id), base)
+
+    @router.post(f"{one}/resume", name=f"{base}: resume")
+    async def resume(request: Request, id: str) -> dict[str, Any]:
+        """Continue a job that was paused."""
+        jobs: Jobs = request.app.state.jobs
+        jobs.get(id, kind)
+        return described(jobs, await jobs.resume(id), base)
+
+    @router.get(f"{one}/files/{{name}}", name=f"{base}: file", response_class=FileResponse)
+    async def file(request: Request, id: str, name: str) -> Response:
+        """A file that the job left: the design, the report, the certificate."""
+        jobs: Jobs = request.app.state.jobs
+        jobs.get(id, kind)
+        path = jobs.file(id, name)
+        kind_of_file = TYPES.get(path.suffix, "application/octet-stream")
+        if path.suffix == ".html":
+            return FileResponse(path, media_type=kind_of_file, headers={"Content-Security-Policy": REPORT_POLICY})
+        return FileResponse(path, media_type=kind_of_file, filename=name)
+
+
+async def _stream(jobs: Jobs, id: str, base: str) -> AsyncIterator[str]:
+    """Events as text; a comment is a sign of life."""
+    async with aclosing(jobs.events(id)) as events:
+        async for job in events:
+            yield ": \n\n" if job is None else f"data: {json.dumps(described(jobs, job, base))}\n\n"
+
+
+for _base, _kind in (("jobs", None), ("designs", "design"), ("certificates", "certificate")):
+    _add_routes(_base, _kind)
