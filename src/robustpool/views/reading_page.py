@@ -66,5 +66,7 @@ def left_out_section(rejected: RowsLeftOut, tally: Tally) -> Section:
     text = f"{rejected.total:,} of {counted(tally.entries, tally.entry)} could not be used. The others count."
     counts = sorted(rejected.counts.items(), key=lambda item: -item[1])
     reasons = Table("Reasons", ("rule", "rows"), tuple((rule, f"{count:,}") for rule, count in counts))
-    first = Table("The first of them", ("line", "reason"), tuple((str(each.line), each.reason) for each in rejected.first))
+    first = Table(
+        "The first of them", ("line", "reason"), tuple((str(each.line), each.reason) for each in rejected.first)
+    )
     return Section("What was left out", text, (reasons, first))

@@ -28,10 +28,15 @@ async def rules() -> dict[str, Any]:
 
 
 @router.post("/aggregate")
-async def aggregate(request: Request) -> dict[str, Any]:
+async def aggregate(request: Request) -> Any:
     """Combine the forecasts for one event."""
     from ..forecasts import aggregate as combine
 
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind not in ("application/json", ""):
+        from .tables import pooled_upload
+
+        return await pooled_upload(request)
     data = await json_object(request)
     rule = data.get("rule", "robust")
     return {"forecast": combine(data["forecasts"], rule), "rule": rule}

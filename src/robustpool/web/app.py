@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, designs, job_routes, pages
+from . import aggregating, designs, job_routes, pages, tables
 from .guard import Guard
 from .jobs.manager import Jobs
 from .problems import answer_problems
@@ -43,7 +43,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings or Settings()
     app.state.jobs = Jobs(app.state.settings)
     answer_problems(app)
-    for part in (aggregating, designs, job_routes):
+    for part in (aggregating, designs, job_routes, tables):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
     app.add_middleware(Guard, settings=app.state.settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..errors import RobustpoolError
+from ..errors import RobustpoolError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,11 @@ class RequestError(RobustpoolError):
         self.headers = dict(headers or {})
 
 
+def status_of(error: RobustpoolError) -> int:
+    """The status that an error of the library has over HTTP."""
+    return 413 if isinstance(error, TooLargeError) else 422
+
+
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to a request that cannot be served."""
     body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
@@ -43,7 +48,7 @@ def answer_problems(app: FastAPI) -> None:
     async def ours(_: Request, error: RobustpoolError) -> Response:
         if isinstance(error, RequestError):
             return problem(error.status, str(error), error.headers)
-        return problem(422, str(error))
+        return problem(status_of(error), str(error))
 
     @app.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:

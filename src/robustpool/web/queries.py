@@ -49,7 +49,9 @@ def read_query(query: QueryParams, options: Mapping[str, type]) -> dict[str, Any
         if options[name] is list:
             given[name] = [*given.get(name, []), *(_value(written, each, str) for each in values)][:LONGEST]
         elif len(values) > 1 or name in given:
-            raise InputError(f"an option must be given once; {written!r} is given {len(values) + (name in given)} times.")
+            raise InputError(
+                f"an option must be given once; {written!r} is given {len(values) + (name in given)} times."
+            )
         else:
             given[name] = _value(written, values[0], options[name])
     return given

@@ -49,7 +49,7 @@ def _documented(options: Mapping[str, type], command: str, *parts: str) -> dict[
     """Parameters and body for the OpenAPI document."""
     binary = {"schema": {"type": "string", "format": "binary"}}
     form = {
-        "schema": {"type": "object", "required": ["table"], "properties": {part: binary["schema"] for part in parts}}
+        "schema": {"type": "object", "required": ["table"], "properties": dict.fromkeys(parts, binary["schema"])}
     }
     kinds_of_body = {CSV: binary, PARQUET: binary, EXCEL: binary, "multipart/form-data": form}
     return {
@@ -170,7 +170,9 @@ def _shown(name: str) -> str:
 def _refuse_file(name: str, rule: str) -> None:
     """A rule is a name here: what a client sends never becomes a path."""
     if rule.endswith(".json"):
-        raise InputError(f"{name} must be the name of a rule; {rule[:80]!r} is a file, which goes with the request as its part 'rule'.")
+        raise InputError(
+            f"{name} must be the name of a rule; {rule[:80]!r} is a file, which goes with the request as its part 'rule'."
+        )
 
 
 def _made_by_job(jobs: Jobs, id: str) -> bytes | None:
@@ -180,7 +182,9 @@ def _made_by_job(jobs: Jobs, id: str) -> bytes | None:
     job = jobs.get(id)
     made = {"fit": "pool.json", "compare": "pool.json", "design": "design.json"}.get(job.kind)
     if made is None or job.state != "done":
-        raise InputError(f"rule must be the id of a fit or a design that is done; {id!r} is a {job.kind} that is {job.state}.")
+        raise InputError(
+            f"rule must be the id of a fit or a design that is done; {id!r} is a {job.kind} that is {job.state}."
+        )
     return jobs.file(id, made).read_bytes()
 
 
@@ -212,7 +216,9 @@ async def _answered(request: Request, kind: str, options: dict[str, Any], upload
         content = await asyncio.to_thread(jobs.file(id, result["output"]).read_bytes)
         headers["Content-Disposition"] = f'attachment; filename="{result["output"]}"'
         headers["Robustpool-Rejected"] = str(result["rejected"]["total"])
-        return Response(content, media_type={"csv": CSV, "parquet": PARQUET, "json": JSON}[options["form"]], headers=headers)
+        return Response(
+            content, media_type={"csv": CSV, "parquet": PARQUET, "json": JSON}[options["form"]], headers=headers
+        )
     finally:
         if not keeping:
             await jobs.remove(id)
