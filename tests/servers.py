@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import httpx
 
+from robustpool.web.serve import server_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import uvicorn
+    from fastapi import FastAPI
+
+    from robustpool.web.protocol import Load
+    from robustpool.web.settings import Settings
 
 
 @dataclass
@@ -32,6 +44,66 @@ class Server:
         """As a power failure would: the whole process group at once."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+@dataclass
+class Inside:
+    """An application without a server around it: requests go straight to it."""
+
+    app: FastAPI
+
+    def call(self, method: str, path: str, **how: object) -> httpx.Response:
+        """A request; the path is that of the whole address."""
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                return await client.request(method, path, **how)  # type: ignore[arg-type]
+
+        return asyncio.run(send())
+
+
+@dataclass
+class Running:
+    """A server in a thread of this process, so that a test can look inside."""
+
+    port: int
+    server: uvicorn.Server
+
+    @property
+    def load(self) -> Load:
+        """Its limits and counts."""
+        return self.server.config.http.load  # type: ignore[union-attr]
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self.server.server_state.connections)
+
+    def get(self, path: str) -> httpx.Response:
+        """A simple request."""
+        return httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=20)
+
+    def stall(self, seconds: float) -> None:
+        """Let the server do nothing for a while."""
+        self.server.servers[0].get_loop().call_soon_threadsafe(time.sleep, seconds)
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Running]:
+    """A server that is ready; it is stopped at the end."""
+    server = server_of(settings)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+            assert thread.is_alive()
+        try:
+            yield Running(listener.getsockname()[1], server)
+        finally:
+            server.should_exit = True
+            thread.join(10)
 
 
 @contextmanager

@@ -184,7 +184,7 @@ def test_by_default_certain_answers_are_clipped_and_counted() -> None:
 
 def test_at_their_word_a_0_decides_and_a_contradiction_is_said() -> None:
     reports = [[[0.0, 0.4, 0.6], [0.2, 0.3, 0.5]], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]]
-    sentence = r"^every option is ruled out by somebody, .*; the first such row is row 1 \(1 of 2 rows\)\.$"
+    sentence = r"^every option is ruled out by somebody, .*; the first is row 1 \(1 of 2 rows\)\.$"
     with pytest.warns(ContradictionWarning, match=sentence):
         forecasts = rp.aggregate(reports, "robust", clip=0)
     assert forecasts[0, 0] == 0

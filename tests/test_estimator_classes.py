@@ -59,7 +59,7 @@ def test_distributions_that_are_clipped_are_counted_and_contradictions_warn() ->
     low = int((REPORTS[1:] < 0.01).any(axis=2).sum() + (REPORTS[0, 2:] < 0.01).any(axis=1).sum())
     assert RobustPool().fit(table, Y).clipped(table) == low + 2
     assert RobustPool("mean").fit(table, Y).clipped(table) == RobustPool(clip=0).fit(table, Y).clipped(table) == 0
-    with pytest.warns(ContradictionWarning, match=r"the first such row is row 0"):
+    with pytest.warns(ContradictionWarning, match=r"the first is row 0"):
         np.testing.assert_allclose(RobustPool(clip=0).fit(table, Y).transform(table)[0], 1 / 3)
 
 

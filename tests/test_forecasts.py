@@ -21,6 +21,8 @@ from robustpool.aggregators.grid import GridAggregator
 from robustpool.aggregators.rows import CELLS_AT_ONCE
 from robustpool.aggregators.rules import RULES, get_rule
 from robustpool.aggregators.table import TableAggregator
+from robustpool.designs.any_aggregator import as_aggregator
+from robustpool.errors import InputError
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
@@ -405,3 +407,33 @@ def test_corners_are_silent(name: str) -> None:
         warnings.simplefilter("error")
         forecasts = aggregate(table, name, clip=0)
         assert np.all((forecasts >= 0) & (forecasts <= 1))
+
+
+@given(
+    reports=st.lists(st.floats(0.0, 1.0, allow_subnormal=False), min_size=1, max_size=70),
+    rule=st.sampled_from([*NAMES, "extremized-odds:d=2", "minimax:unanimous=0"]),
+    clip=st.sampled_from([None, 0.0, 0.01, 0.3]),
+)
+def test_one_question_is_a_table_of_one_row_to_the_last_bit(
+    reports: list[float], rule: str, clip: float | None
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, table = aggregate(reports, rule, clip=clip), aggregate(np.array([reports]), rule, clip=clip)
+        same = aggregate(tuple(reports), rule, clip=clip)
+    assert isinstance(one, float)
+    assert np.float64(one).tobytes() == np.float64(same).tobytes() == np.asarray(table).tobytes()
+
+
+def test_a_rule_is_looked_up_once_unless_its_name_is_long() -> None:
+    assert as_aggregator("robust") is as_aggregator("robust")
+    long = f"log-odds:alpha=0.5{'0' * 100}"
+    assert as_aggregator(long) is not as_aggregator(long)
+    assert as_aggregator(long) == as_aggregator("log-odds:alpha=0.5")
+
+
+def test_a_whole_number_beyond_all_floats_is_named() -> None:
+    with pytest.raises(
+        InputError, match=r"^probability must lie in \[0, 1\]; entry 1 is 10{400} \(1 of 2 are out of range\)\.$"
+    ):
+        aggregate([0.5, 10**400])

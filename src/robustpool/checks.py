@@ -76,7 +76,7 @@ def real_array(name: str, values: ArrayLike) -> Floats:
     """A float64 copy of an array of finite numbers."""
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a full array of numbers ({error}).") from None
     _all(np.isfinite(array), f"{name} must be finite", name, array)
     return array

@@ -13,7 +13,7 @@ import warnings
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from .aggregators.grid import GridAggregator
 from .aggregators.learned_rule import LearnedRule
 from .aggregators.rows import answers, blocks, contradictory
 from .aggregators.rules import Rule
-from .designs.any_aggregator import AnyAggregator, as_aggregator
+from .designs.any_aggregator import AnyAggregator, as_aggregator, is_aggregator_file
 from .designs.design import Design
 from .errors import InputError
 from .wording import counted
@@ -45,10 +45,8 @@ CLIP = 0.01
 """Rules in which a certain report decides see reports clipped to [0.01, 0.99] by default."""
 
 
-CONTRADICTION = "0 and 1 for the same question contradict each other, so the forecast is 0.5; row {} has both"
-ALL_RULED_OUT = (
-    "every option is ruled out by somebody, so all options get the same forecast; the first such row is row {}"
-)
+CONTRADICTION = "0 and 1 for the same question contradict each other, so the forecast is 0.5; {} has both"
+ALL_RULED_OUT = "every option is ruled out by somebody, so all options get the same forecast; the first is {}"
 
 
 UNNAMED = (
@@ -137,28 +135,91 @@ def aggregate(
     >>> aggregate([[0.9, 0.8], [0.0, 0.4], [0.6, np.nan]], clip=0).round(4)
     array([0.8781, 0.    , 0.6   ])
     """
+    forecast = at_once(probabilities, rule, clip) if weights is None else None
+    if forecast is not None:
+        return forecast
+    aggregator = as_aggregator(rule)
+    values, combined, remarks = pooled(probabilities, aggregator, clip, weights)
+    for remark in remarks:
+        warnings.warn(remark.words, remark.category, stacklevel=2)
+    return float(combined.forecasts[0]) if values.ndim == 1 else _like(probabilities, combined.forecasts)
+
+
+class Remark(NamedTuple):
+    """What a user should know of reports that were combined all the same."""
+
+    category: type[Warning]
+    words: str
+
+
+def pooled(
+    probabilities: npt.ArrayLike,
+    aggregator: Callable[[Any], Any],
+    clip: float | None = None,
+    weights: npt.ArrayLike | None = None,
+    forecasters: Sequence[str] | None = None,
+) -> tuple[Floats, Combined, list[Remark]]:
+    """What `aggregate` computes: the checked reports, the forecasts, and what it would warn of.
+
+    The columns of a data frame name the ``forecasters``, if these are not given.
+
+    >>> values, combined, remarks = pooled([0.0, 0.8], as_aggregator("robust"))
+    >>> remarks[0].words
+    '1 of 2 reports was clipped to [0.01, 0.99]; clip=0 turns this off.'
+    """
     values = _probabilities(probabilities)
     if len(values) == 0 and values.ndim < 3:
-        return _like(probabilities, np.zeros(0))
+        return values, Combined(np.zeros(0), [], 0), []
     options = values.ndim == 3
     if options:
         values = check_distributions(values)
-    aggregator = as_aggregator(rule)
-    combined = combine(values, aggregator, clip, _with_learned(weights, aggregator, probabilities))
+    names = getattr(probabilities, "columns", None) if forecasters is None else forecasters
+    remarks = []
+    if isinstance(aggregator, LearnedRule) and aggregator.weights is not None:
+        if names is None:
+            remarks.append(Remark(UserWarning, UNNAMED))
+        else:
+            weights = _times_learned(weights, aggregator.weights_of([str(name) for name in names]))
+    combined = combine(values, aggregator, clip, weights)
     if combined.clipped and clip is None:
         answered = int(np.count_nonzero(~np.isnan(values[..., 0] if options else values)))
         what = "answer" if options else "report"
         words = clipped_words(combined.clipped, answered, "clip=0", what, options=options)
-        warnings.warn(words, ClippedWarning, stacklevel=2)
+        remarks.append(Remark(ClippedWarning, words))
     count = answers(np.atleast_2d(values)) if not options else np.zeros(0)
     if (few := few_answers(aggregator, count)).any():
         row, size = int(np.argmax(few)), f"{np.count_nonzero(few):,} of {counted(len(few), 'row')}"
-        warnings.warn(few_words(aggregator, f"row {row}", int(count[row]), size), UserWarning, stacklevel=2)
+        remarks.append(Remark(UserWarning, few_words(aggregator, f"row {row}", int(count[row]), size)))
     if combined.at_odds:
         what = ALL_RULED_OUT if options else CONTRADICTION
         rows = f"({len(combined.at_odds)} of {len(combined.forecasts)} rows)"
-        warnings.warn(f"{what.format(combined.at_odds[0])} {rows}.", ContradictionWarning, stacklevel=2)
-    return float(combined.forecasts[0]) if values.ndim == 1 else _like(probabilities, combined.forecasts)
+        remarks.append(Remark(ContradictionWarning, f"{what.format(f'row {combined.at_odds[0]}')} {rows}."))
+    return values, combined, remarks
+
+
+FEW = 64
+"""Up to so many reports of one question are looked at one by one, which is quicker than numpy."""
+
+
+def at_once(probabilities: Any, rule: Any = "robust", clip: float | None = None) -> float | None:
+    """The forecast for one question, if nothing has to be clipped, converted or said; else None.
+
+    It is what a table of one row gives, to the last bit, without the checks that such reports do not need.
+
+    >>> at_once([0.2, 0.8]), at_once([0.2, 0.999])
+    (0.5, None)
+    """
+    if type(probabilities) not in (list, tuple) or not 0 < len(probabilities) <= FEW or type(rule) is not str:
+        return None
+    if is_aggregator_file(rule):
+        return None
+    aggregator: Any = as_aggregator(rule)
+    low = clip_for(aggregator, clip)
+    high = 1 - low
+    for x in probabilities:
+        if type(x) is not float or not (low <= x <= high and 0.0 < x < 1.0):
+            return None
+    return aggregator.one(probabilities)
 
 
 def combine(
@@ -187,16 +248,9 @@ def combine(
     return Combined(_by_function(aggregator, values, low), [], outside(values, low))
 
 
-def _with_learned(weights: npt.ArrayLike | None, aggregator: Any, probabilities: Any) -> Any:
-    """The weights, times those that a fitted pool has for the columns of a data frame."""
-    if not isinstance(aggregator, LearnedRule) or aggregator.weights is None:
-        return weights
-    columns = getattr(probabilities, "columns", None)
-    if columns is None:
-        warnings.warn(UNNAMED, UserWarning, stacklevel=3)
-        return weights
-    learned = aggregator.weights_of([str(name) for name in columns])
-    return learned if weights is None or learned is None else np.asarray(weights, dtype=np.float64) * learned
+def _times_learned(weights: npt.ArrayLike | None, learned: Any) -> Any:
+    """The weights, times those that a fitted pool has for the forecasters."""
+    return learned if weights is None or learned is None else checks.real_array("weights", weights) * learned
 
 
 def _pooling(learned: LearnedRule, values: Floats) -> Rule | DistributionRule:
@@ -311,7 +365,11 @@ def _probabilities(probabilities: Any) -> Floats:
         wrong = np.reshape([not isinstance(entry, number) for entry in entries.flat], entries.shape)
         if wrong.any():
             raise InputError(f"probability must be a number; {_first(entries, wrong, 'are not')}.")
-    return entries.astype(np.float64, copy=False)
+    try:
+        return entries.astype(np.float64, copy=False)
+    except OverflowError:  # a whole number beyond all floats
+        big = np.reshape([isinstance(entry, int) and abs(entry) > 1 for entry in entries.flat], entries.shape)
+        raise InputError(f"probability must lie in [0, 1]; {_first(entries, big, 'are out of range')}.") from None
 
 
 def _entries(probabilities: Any) -> npt.NDArray[Any]:

@@ -143,7 +143,8 @@ DISTRIBUTION_RULES: Mapping[str, DistributionRule] = {
         DistributionRule("geometric-odds", "f = g ~ (prod x)^(1/n), the log-linear pool", False, log_linear),
         DistributionRule(
             "minimax",
-            "n = 2: f ~ exp(w s), s = sum log x, w = alpha + b tanh(D/k)^2, D the gap of the two largest s",
+            "n = 2: f ~ exp(w s), s = sum log x, w = alpha + b tanh(D/k)^2, D the gap of the two largest s; "
+            "n > 2: f ~ exp(mean w log x), w = a + c max(D - t, 0)^2/D, D the gap of the two largest log x of an answer",
             False,
             minimax,
         ),

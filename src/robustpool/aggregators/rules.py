@@ -11,7 +11,7 @@ array([0.7778, 0.    , 0.5   ,    nan])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
@@ -71,6 +71,16 @@ class Rule(Formula):
             for block in blocks(table):
                 forecasts[block] = self._pooled(table[block], None if by_agent is None else by_agent[block])
         return forecasts
+
+    def one(self, reports: Sequence[float]) -> float:
+        """The forecast for one question with reports strictly between 0 and 1; quicker than a table with one row.
+
+        >>> get_rule("geometric-odds").one([0.2, 0.8])
+        0.5
+        """
+        with np.errstate(divide="ignore", over="ignore"):
+            forecast = self.pool(Rows(np.array([reports]), complete=True), **self.parameters).item()
+        return min(max(forecast, pools.LEAST), pools.MOST)
 
     def _pooled(self, block: Floats, weights: Floats | None) -> Floats:
         """Pool rows that fit into the cache; in most blocks nobody is missing and nobody is certain."""

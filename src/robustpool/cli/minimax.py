@@ -9,6 +9,7 @@ import signal
 import tempfile
 import threading
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Abort, Exit, Option
@@ -36,7 +37,9 @@ def table(
     row: Annotated[str | None, Option(metavar="NAME", help="Only this row.", show_default="all")] = None,
     recompute: Annotated[bool, Option("--recompute", help="Run the commands again, and verify the proofs.")] = False,
     slow: Annotated[bool, Option("--slow", help="With --recompute: also rows that take minutes.")] = False,
-    save: Annotated[bool, Option("--save", help="With --recompute: put the new bounds on record.")] = False,
+    save: Annotated[
+        bool, Option("--save", help="With --recompute: put the new bounds and certificates on record.")
+    ] = False,
     out: Annotated[str | None, Option("--out", "-o", metavar="FILE.md", help="Write the table as a page.")] = None,
 ) -> Answer:
     """Show the smallest worst-case regret that is possible in each setting: bounds, the best rule, what was published.
@@ -79,6 +82,7 @@ def table(
 
 def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
     """The rows computed again, and whether it was all of them."""
+    from ..minimax.proofs import save_certificate
     from ..minimax.recompute import recompute, save_record
     from ..wording import counted
 
@@ -93,8 +97,12 @@ def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
                 if stopped():  # what was reached by then is no result for the table, and no error
                     raise KeyboardInterrupt
 
+        def keep(certified: str, file: str) -> None:
+            if save:
+                save_certificate(certified, Path(folder) / file)
+
         try:
-            for new in recompute(rows, run):
+            for new in recompute(rows, run, keep):
                 done.append(new)
                 if save:
                     save_record([new])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..explanation.typed import probability, report
 from .output import Answer, say
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _numbers(reports: list[str], rule: str, clip: float | None) -> tuple[list[An
 
     design = as_aggregator(rule)
     if not isinstance(design, Design) or design.decided_by_one:
-        return [_probability(place, text) for place, text in enumerate(reports, start=1)], None
+        return [probability(place, text) for place, text in enumerate(reports, start=1)], None
     if clip is not None:
         raise InputError("clip is for rules; a design uses the reports of its family unchanged.")
     family = design.family
@@ -93,7 +93,7 @@ def _design_report(place: int, text: str, names: tuple[str, ...]) -> Any:
     if text in names:
         state = names.index(text)
         return float(state) if len(names) == 2 else [float(k == state) for k in range(len(names))]
-    parts = [_report(place, part) for part in text.split(",")]
+    parts = [report(place, part) for part in text.split(",")]
     return parts if len(parts) > 1 else parts[0]
 
 
@@ -122,43 +122,3 @@ def warnings_on_standard_error(*unsaid: type[Warning]) -> Iterator[None]:
     for warning in caught:
         if not issubclass(warning.category, unsaid):
             say(f"warning: {warning.message}")
-
-
-def _probability(place: int, text: str) -> float:
-    """A report for a rule; a number that looks like a percentage without its sign gets its own error."""
-    number = _report(place, text)
-    if text.endswith("%") and not 0 <= number <= 1:
-        raise InputError(f"report {place} must lie between 0% and 100%; it is {text}.")
-    if 1 < number <= 100:
-        raise InputError(f"report {place} must lie in [0, 1]; it is {text}; for {number:g} % write {number / 100:g}.")
-    return number
-
-
-def _report(place: int, text: str) -> float:
-    """A number, a percentage such as 70%, or a fraction such as 1/3."""
-    above, slash, below = text.partition("/")
-    try:
-        if text.endswith("%"):
-            return _number(text[:-1]) / 100
-        return _number(above) / _number(below) if slash else _number(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"report {place} must be a number; it is {text!r}{_hint(text)}.") from None
-
-
-def _number(text: str) -> float:
-    """A number; Python alone would read 0_1 as 1, and nan."""
-    number = math.nan if "_" in text else float(text)
-    if math.isnan(number):
-        raise ValueError(text)
-    return number
-
-
-def _hint(text: str) -> str:
-    """What to write in place of a decimal comma, or of a distribution over more than two outcomes."""
-    if text.count(",") > 1:
-        return "; for a question with more than two outcomes give a file with a row for each forecaster and option (`robustpool aggregate FILE.csv`)"
-    sign = "%" if text.endswith("%") else ""
-    try:
-        return f"; write {_number(text.removesuffix('%').replace(',', '.')):g}{sign}" if "," in text else ""
-    except ValueError:
-        return ""

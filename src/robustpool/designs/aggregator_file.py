@@ -16,7 +16,11 @@ POOL_FORMAT = "robustpool-pool/1"
 
 def load_aggregator(path: FilePath) -> Design | LearnedRule:
     """The design, or the rule of the fitted pool, in a file."""
-    data = read_json(path, "design or pool")
+    return read_aggregator(read_json(path, "design or pool"), path)
+
+
+def read_aggregator(data: Any, path: FilePath) -> Design | LearnedRule:
+    """The design, or the rule of the fitted pool, in the content of a file; messages call it ``path``."""
     if isinstance(data, dict) and str(data.get("format")).startswith(POOL_FORMAT.partition("/")[0]):
         return unsealed(data, path, "fitted pool", POOL_FORMAT, read_rule)
     return unsealed(data, path, "design", DESIGN_FORMAT, read_design)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 from ..aggregators.rules import get_rule
@@ -14,6 +15,12 @@ from .aggregator_file import load_aggregator
 AnyAggregator = FilePath | Callable[[Any], Any]
 """The name of a rule, a file (``*.json`` or a path) of a design or of a fitted pool, or a callable from reports (m, n) to
 forecasts (m,)."""
+
+
+LONGEST = 100
+"""Names of rules up to this length are looked up once; a longer one is nobody's habit, and would fill the memory."""
+
+_rule = lru_cache(maxsize=256)(get_rule)
 
 
 def is_aggregator_file(rule: object) -> TypeGuard[FilePath]:
@@ -30,7 +37,7 @@ def as_aggregator(rule: AnyAggregator) -> Callable[[Any], Any]:
     if is_aggregator_file(rule):
         return load_aggregator(rule)
     if isinstance(rule, str):
-        return get_rule(rule)
+        return _rule(rule) if len(rule) <= LONGEST else get_rule(rule)
     aggregator: Any = (
         rule if callable(rule) else getattr(rule, "aggregator", None)
     )  # a solution and a fitted pool have one

@@ -40,6 +40,8 @@ def explain(
     *,
     prior_range: tuple[float, float] | None = None,
     clip: float | None = None,
+    weights: Sequence[float] | None = None,
+    names: Sequence[str] = (),
 ) -> Explanation:
     """Explain the forecast for one question: the other rules, the base rate, and what is assumed.
 
@@ -54,6 +56,10 @@ def explain(
     clip
         Clip the probabilities to [clip, 1 - clip] first, as in `robustpool.aggregate`: by default 0.01 for rules in
         which a certain report decides.
+    weights
+        How much each agent counts, as in `robustpool.aggregate`. Nothing is proved of weighted rules.
+    names
+        The agents' names, for the sentences; an empty one where there is none.
 
     Raises
     ------
@@ -79,16 +85,20 @@ def explain(
     name = _name(rule, aggregator)
     if design is not None and not isinstance(design.family, ConditionallyIndependent):
         return _of_another_family(list(reports), name, design, prior_range, clip_for(design, clip))
-    forecast = _one_forecast(reports, aggregator, clip)
+    forecast = _one_forecast(reports, aggregator, clip, weights)
     answers = np.array(reports, dtype=np.float64)
     given = answers[~np.isnan(answers)]
     low = clip_for(aggregator, clip)
     clipped = low if outside(given, low) else 0.0  # what the words have to say
     others = clip_for(get_rule(sentences.DEFAULT), clip)
-    on_record = given.size == 2 and not outside(given, others)  # no worst case is known with clipping
+    on_record = (
+        given.size == 2 and weights is None and not outside(given, others)
+    )  # no worst case is known with clipping
     x = np.clip(given, low, 1 - low)
     known = None if prior_range is None else _known_range(x, forecast, prior_range)
-    sayings = _sayings(given, name if isinstance(aggregator, Rule) else None, clip, on_record=on_record)
+    by_agent = None if weights is None else np.array(weights, dtype=np.float64)[~np.isnan(answers)]
+    chosen_rule = name if isinstance(aggregator, Rule) else None
+    sayings = rules_beside(given, chosen_rule, clip, on_record=on_record, weights=by_agent)
     chosen = next((said for said in sayings if said.chosen), Saying(name, forecast, _regret_of(design), False, True))
     facts = Explanation(
         reports=tuple(x.tolist()),
@@ -101,9 +111,18 @@ def explain(
         prior_range=known,
         span=_span(x, prior_range),
     )
-    search = sentences.where_to_search(name, x.size, aggregator, clipped)
+    search = "" if weights is not None else sentences.where_to_search(name, x.size, aggregator, clipped)
     clipping: dict[str, object] = {"clip": clipped, "clipping_is_off": clip == 0, "unclipped": low == 0}
-    words = sentences.in_words(facts, design, finite=False, on_record=on_record, search=search, **clipping)
+    words = sentences.in_words(
+        facts,
+        design,
+        finite=False,
+        on_record=on_record,
+        search=search,
+        weighted=weights is not None,
+        names=names,
+        **clipping,
+    )
     return replace(facts, **words)
 
 
@@ -116,10 +135,12 @@ def _name(rule: AnyAggregator, aggregator: object) -> str:
     return str(getattr(rule, "name", None) or getattr(rule, "__name__", None) or type(rule).__name__)
 
 
-def _one_forecast(reports: Sequence[Any], rule: AnyAggregator, clip: float | None) -> float:
+def _one_forecast(
+    reports: Sequence[Any], rule: AnyAggregator, clip: float | None, weights: Sequence[float] | None
+) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippedWarning)  # the words say so
-        forecast = aggregate(reports, rule, clip=clip)
+        forecast = aggregate(reports, rule, clip=clip, weights=weights)
     if not isinstance(forecast, float):
         raise InputError(f"one question is explained at a time; the shape of the reports is {np.shape(reports)}.")
     if math.isnan(forecast):
@@ -153,17 +174,23 @@ def _known_range(x: Floats, forecast: float, ends: tuple[float, float]) -> Known
     return KnownRange(low, high, below, above, within, (below + above) / 2, command)
 
 
-def _sayings(x: Floats, chosen: str | None, clip: float | None, *, on_record: bool) -> tuple[Saying, ...]:
+def rules_beside(
+    x: Floats, chosen: str | None, clip: float | None, *, on_record: bool, weights: Floats | None = None
+) -> tuple[Saying, ...]:
     """The forecast of every rule with default parameters, each clipped as usual; the named one is marked as chosen.
+
+    With weights, only rules that take them.
 
     The smaller the worst case the earlier; where none is on record, from the lowest forecast to the highest.
     """
     sayings = []
     for name, definition in RULES.items():
+        if weights is not None and not definition.takes_weights:
+            continue
         if all(parameter.default is not None for parameter in definition.parameters.values()):
             worst = worst_case_on_record(name) if on_record else UNKNOWN
             regret = worst.regret
-            forecast = float(combine(x[None], get_rule(name), clip).forecasts[0])
+            forecast = float(combine(x[None], get_rule(name), clip, weights).forecasts[0])
             rank = (regret is None, round(forecast if regret is None else regret, 9))  # the catalogue's order in ties
             sayings.append((rank, Saying(name, forecast, regret, worst.proved, name == chosen)))
     return tuple(said for _, said in sorted(sayings, key=lambda pair: pair[0]))
@@ -192,4 +219,4 @@ def _of_another_family(
         forecast=forecast,
         rules=(Saying(name, forecast, _regret_of(design), proved=False, chosen=True),),
     )
-    return replace(facts, **sentences.in_words(facts, design, finite=True, clip=0.0))
+    return replace(facts, **sentences.in_words(facts, design, finite=True, clip=0.0, weighted=False))

@@ -12,9 +12,11 @@ from ..aggregators.rules import RULES, Rule
 from ..certificates.certifiable import can_be_certified
 from ..designs.design import Design
 from ..html import words
-from ..wording import between, interval_end, outward, shown
+from ..wording import between, interval_end, listed, outward, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..typing import Floats
     from .records import Explanation, Saying
 
@@ -37,10 +39,10 @@ MADE_FOR = {"common-source": "forecasters who share a source that may be wrong; 
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
-def in_words(why: Explanation, design: Design | None, **values: object) -> dict[str, Any]:
+def in_words(why: Explanation, design: Design | None, names: Sequence[str] = (), **values: object) -> dict[str, Any]:
     """All sentences of an explanation, by the field that they are for; ``values`` are those of the template."""
     n = len(why.reports)
-    values |= {"design": design, "n": n, "known": why.prior_range, "reports": say(n, why.reports)}
+    values |= {"design": design, "n": n, "known": why.prior_range, "reports": say(n, why.reports, names)}
     values |= {"shown": shown, "between": between, "rate": _percent, "no_promise": f"{NO_PROMISE:g}"}
     values |= {"floor": lambda end: interval_end(end, "ROUND_FLOOR")}
     values |= {"ceiling": lambda end: interval_end(end, "ROUND_CEILING")}
@@ -119,27 +121,39 @@ def _same_newspaper(forecast: float, low: float, high: float) -> str:
     if low - ROUNDING <= forecast <= high + ROUNDING:
         return f"The forecast lies between the lowest and the highest report. {same}, and it also lies there."
     word, end = ("above the highest", high) if forecast > high else ("below the lowest", low)
-    beyond = f"nothing beyond {_number(end)} is justified"
+    beyond = f"nothing beyond {number_as_given(end)} is justified"
     if (forecast - 0.5) * (end - 0.5) > 0 and abs(forecast - 0.5) > abs(end - 0.5):
         return f"The forecast lies {word} report, because independent evidence adds up. {same}, and {beyond}."
     return f"The forecast lies {word} report. {same}, and {beyond}."
 
 
-def say(n: int, reports: tuple[Any, ...]) -> str:
-    """``Two forecasters say 0.7 and 0.6``; for many forecasters, only their number and range."""
+def say(n: int, reports: tuple[Any, ...], names: Sequence[str] = ()) -> str:
+    """``Two forecasters say 0.7 and 0.6``, or ``Ann says 0.7 and Bob says 0.6``; for many, only their number and range."""
+    if any(names) and n <= 6:
+        said = listed([f"{called(k, names)} says {number_as_given(each)}" for k, each in enumerate(reports)], most=n)
+        return said[:1].upper() + said[1:]
     count = _WORDS[n] if n < len(_WORDS) else f"{n}"
     if n == 1:
-        return f"One forecaster says {_number(reports[0])}"
+        return f"One forecaster says {number_as_given(reports[0])}"
     if n > 6 and not isinstance(reports[0], tuple):
-        low, high = _number(min(reports)), _number(max(reports))
+        low, high = number_as_given(min(reports)), number_as_given(max(reports))
         return f"{count} forecasters say {low} to {high}" if low != high else f"{count} forecasters all say {low}"
-    texts = [_number(report) for report in reports]
+    texts = [number_as_given(report) for report in reports]
     return f"{count} forecasters say {', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _number(report: Any) -> str:
+def called(place: int, names: Sequence[str] = ()) -> str:
+    """The name of a forecaster, or ``forecaster 3``.
+
+    >>> called(0, ["Ann"]), called(2)
+    ('Ann', 'forecaster 3')
+    """
+    return (names[place] if place < len(names) else "") or f"forecaster {place + 1}"
+
+
+def number_as_given(report: Any) -> str:
     """A report as it was given, to twelve digits."""
-    return "(" + ", ".join(map(_number, report)) + ")" if isinstance(report, tuple) else f"{report:.12g}"
+    return "(" + ", ".join(map(number_as_given, report)) + ")" if isinstance(report, tuple) else f"{report:.12g}"
 
 
 def _percent(given: float) -> str:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SolverError
 from ..files import write_json
 from ..wording import outward
-from .rows import RECORD, Bound, Row
+from .rows import RECORD, Bound, Row, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     Run = Callable[[str], dict[str, Any]]
+    Keep = Callable[[str, str], object]
 
 BUDGET = 10**12
 """Steps that the check of a certificate may take: our own files are not hostile, and some need many."""
@@ -31,16 +32,18 @@ SAME_PROVED = 2e-9
 """How near a proved bound has to be to that on record."""
 
 
-def recompute(rows: Iterable[Row], run: Run) -> Iterator[Row]:
+def recompute(rows: Iterable[Row], run: Run, keep: Keep = lambda command, file: None) -> Iterator[Row]:  # noqa: ARG005
     """The rows with new bounds, one after the other; ``run`` runs a command and returns its JSON object.
 
-    Each command runs once for a row. What `certify` proves is verified before it counts.
+    Each command runs once for a row. What `certify` proves is verified before it counts; ``keep`` is given the command and the file.
     """
     for row in rows:
         answers = {command: run(command) for command in row.commands}
         for command, answer in answers.items():
-            if command.startswith("certify") and not run(f"verify {answer['output']} --budget {BUDGET}")["verified"]:
-                raise SolverError(f"the certificate of `robustpool {command}` is not verified.")
+            if verb(command) == "certify":
+                if not run(f"verify {answer['output']} --budget {BUDGET}")["verified"]:
+                    raise SolverError(f"the certificate of `robustpool {command}` is not verified.")
+                keep(command, answer["output"])
         lower, upper = (_value(bound, answers) for bound in (row.lower_from, row.upper_from))
         yield replace(row, lower=rounded(lower), upper=rounded(upper, up=row.upper_from.proved))
 

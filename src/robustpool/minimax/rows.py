@@ -1,6 +1,7 @@
 """The rows of the minimax table: what is bounded, by which commands, and the bounds on record.
 
-A row is an entry of ``rows.toml``; its bounds are in ``record.json``, which only `robustpool table --recompute --save` writes.
+A row is an entry of ``rows.toml``; its bounds are in ``record.json`` and its certificates in ``certificates``, which only
+`robustpool table --recompute --save` writes.
 
 To add a row, add one entry to ``rows.toml`` and run ``robustpool table --recompute --save --row NAME``, then
 ``robustpool table --out docs/minimax-table.md``. An entry has

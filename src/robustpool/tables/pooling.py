@@ -13,7 +13,17 @@ from ..aggregators.rules import Rule
 from ..checks import number
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..errors import InputError
-from ..forecasts import ClippedWarning, ContradictionWarning, clip_for, clipped_words, combine, few_answers, few_words
+from ..forecasts import (
+    ALL_RULED_OUT,
+    CONTRADICTION,
+    ClippedWarning,
+    ContradictionWarning,
+    clip_for,
+    clipped_words,
+    combine,
+    few_answers,
+    few_words,
+)
 from ..wording import counted
 from . import answers as all_answers
 from .pooled import PooledTable
@@ -31,10 +41,6 @@ if TYPE_CHECKING:
 
     from ..typing import FilePath, Floats, Integers
     from .engine import Progress
-
-
-CONTRADICTION = "0 and 1 for the same question contradict each other, so the forecast is 0.5; question {} has both"
-ALL_RULED_OUT = "every option is ruled out by somebody, so all options get the same forecast; the first is question {}"
 
 
 def aggregate_table(
@@ -281,7 +287,7 @@ class Pool:
             (name,) = names(np.array([min(self._at_odds)]))
             what = CONTRADICTION if self._options is None else ALL_RULED_OUT
             warnings.warn(
-                f"{what.format(name)} ({len(self._at_odds):,} of {counted(self.questions, 'question')}).",
+                f"{what.format(f'question {name}')} ({len(self._at_odds):,} of {counted(self.questions, 'question')}).",
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )

@@ -88,12 +88,12 @@ class Verification:
 
 
 def verify(
-    certificate: str | os.PathLike[str] | Mapping[str, Any] | Any,
+    certificate: str | os.PathLike[str] | bytes | Mapping[str, Any] | Any,
     watch: Callable[[float], None] = lambda _: None,
     *,
     budget: int = STEPS,
 ) -> Verification:
-    """Re-check a certificate: a file, its parsed content, or what `robustpool.certify` returned.
+    """Re-check a certificate: a file, the bytes of one, its parsed content, or what `robustpool.certify` returned.
 
     ``watch`` is told, between 0 and 1, how far the check is. ``budget`` limits the work, in steps of about a microsecond:
     no file can take more, and one that would is not verified, with a sentence that says so. Content that is parsed
@@ -268,24 +268,39 @@ def _read(certificate: Any, budget: Budget) -> Mapping[str, Any]:
         return certificate
     if isinstance(getattr(certificate, "data", None), Mapping):
         return dict(certificate.data)
+    if isinstance(certificate, bytes):
+        return _parsed(certificate, budget, "this file")
     if not isinstance(certificate, (str, os.PathLike)):
         raise InputError(f"a certificate is a file, its parsed content or a Certificate; it is {quoted(certificate)}.")
     name = os.fspath(certificate)
     try:
         with Path(name).open("rb") as file:
-            most = min(budget.steps, MOST_BYTES * max(1.0, budget.steps / STEPS), 2**30)
-            content = file.read(int(most) + 1)
-        budget.spend(len(content) if len(content) <= most else math.inf)  # a byte a step
-        data = json.loads(content.decode("utf-8"), object_pairs_hook=_once)
+            content = file.read(_most_bytes(budget) + 1)
     except FileNotFoundError:
         raise InputError(f"the certificate {name!r} does not exist.") from None
-    except (OSError, ValueError, RecursionError, MemoryError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"the certificate {name!r} cannot be read ({quoted(str(error))}).") from None
+    return _parsed(content, budget, f"the certificate {name!r}")
+
+
+def _parsed(content: bytes, budget: Budget, name: str) -> Mapping[str, Any]:
+    """What the bytes of a file say, at the price of a step a byte."""
+    budget.spend(len(content) if len(content) <= _most_bytes(budget) else math.inf)
+    try:
+        data = json.loads(content.decode("utf-8"), object_pairs_hook=_once)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{name} cannot be read ({quoted(str(error))}).") from None
     if not isinstance(data, dict) or not str(data.get("format")).startswith("robustpool-certificate/"):
         raise InputError(
-            f"{name!r} is not a certificate: it must be a JSON object with the format {CERTIFICATE_FORMAT!r}."
+            f"{name.removeprefix('the certificate ')} is not a certificate: it must be a JSON object with the format "
+            f"{CERTIFICATE_FORMAT!r}."
         )
     return data
+
+
+def _most_bytes(budget: Budget) -> int:
+    """Bytes of a file that are read with this budget."""
+    return int(min(budget.steps, MOST_BYTES * max(1.0, budget.steps / STEPS), 2**30))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

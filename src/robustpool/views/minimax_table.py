@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..aggregators.distributions import DISTRIBUTION_RULES
+from ..aggregators.rules import RULES, get_rule
+from ..certificates.certifiable import describe, rule_of
+from ..errors import UnsupportedError
 from ..files import check_writable, write_whole
+from ..minimax.proofs import proofs
 from ..minimax.recompute import DIGITS, agrees
+from ..minimax.rows import verb
 from ..wording import counted
 from .page import Section, Table
 from .terminal import table, terminal_width, wrapped
@@ -15,6 +21,7 @@ from .terminal import table, terminal_width, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..minimax.proofs import Proof
     from ..minimax.rows import Row
     from ..typing import FilePath
 
@@ -183,3 +190,119 @@ def section(rows: Sequence[Row]) -> Section:
     return Section(
         TITLE, f"{WHAT}\n\n{AGAIN}", (Table("Bounds on the smallest worst-case regret", COLUMNS, cells, KINDS),)
     )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A row as texts, with what a reader wants to know of it: the formula, how it was proved, and its certificates."""
+
+    name: str
+    setting: str
+    agents: str
+    loss: str
+    family: str
+    lower: str
+    upper: str
+    lower_proved: bool
+    upper_proved: bool
+    kind: str
+    rule: str
+    formula: str
+    published: str
+    how: str
+    command: str
+    proofs: tuple[Proof, ...]
+
+    @property
+    def proved(self) -> bool:
+        """Whether both bounds are."""
+        return self.lower_proved and self.upper_proved
+
+
+KIND = {
+    "both": "proved",
+    "lower": "lower proved, upper found",
+    "upper": "upper proved, lower found",
+    "neither": "computed, not proved",
+    "-": "not computed yet",
+}
+"""The kinds of rows, as a page names them."""
+
+
+def as_shown(rows: Sequence[Row]) -> list[Shown]:
+    """The rows as texts.
+
+    >>> from robustpool.minimax.rows import minimax_rows
+    >>> row = as_shown(minimax_rows("independent"))[1]
+    >>> row.lower, row.upper, row.kind, row.formula
+    ('0.022542485', '0.022542486', 'proved', 'logit f = s (0.5 + 0.1 tanh(s/4.0)^2), where s is the sum of the log-odds of the reports')
+    """
+    return [_shown(row) for row in rows]
+
+
+def _shown(row: Row) -> Shown:
+    data = _fields(row)
+    _, agents, loss, lower, upper, kind, rule, published = _cells(row)
+    return Shown(
+        row.name,
+        row.setting,
+        agents,
+        loss,
+        row.family,
+        lower,
+        upper,
+        data["lower_proved"],
+        data["upper_proved"],
+        KIND[kind],
+        rule,
+        formula(row),
+        "" if row.published is None else published,
+        how(row),
+        data["command"],
+        proofs(row),
+    )
+
+
+def formula(row: Row) -> str:
+    """The formula of a row's rule for so many agents; empty for a design, which is a table."""
+    stem = row.rule.partition(":")[0]
+    if stem not in RULES:
+        return ""
+    if row.states > 2:
+        return DISTRIBUTION_RULES[stem].formula
+    try:
+        aggregator = describe(get_rule(row.rule), row.agents)
+    except UnsupportedError:
+        return RULES[stem].formula
+    return RULES[stem].formula if aggregator["kind"] == "grid" else rule_of(aggregator, row.agents).formula
+
+
+def place(row: str, proof: Proof) -> str:
+    """Where the API has a certificate of a row.
+
+    >>> from robustpool.minimax.rows import minimax_rows
+    >>> [place("second-question-2", proof) for proof in proofs(minimax_rows("second-question")[0])]
+    ['table/second-question-2/certificate?bound=lower', 'table/second-question-2/certificate?bound=upper']
+    """
+    return f"table/{row}/certificate" + ("" if len(proof.bounds) > 1 else f"?bound={proof.bounds[0]}")
+
+
+def how(row: Row) -> str:
+    """Where the two bounds come from, in sentences."""
+    sides = {"lower": row.lower_from, "upper": row.upper_from}
+    sources = {side: _source(row, side) for side in sides}
+    if sources["lower"] == sources["upper"]:
+        return f"Both bounds: {sources['lower']}."
+    return " ".join(f"{side.capitalize()} bound: {source}." for side, source in sources.items())
+
+
+def _source(row: Row, side: str) -> str:
+    bound = row.lower_from if side == "lower" else row.upper_from
+    if bound.theorem is not None:
+        return f"a theorem ({bound.theorem})"
+    if bound.proved:
+        there = any(side in proof.bounds and proof.file is not None for proof in proofs(row))
+        return (
+            "a certificate" if there else "a certificate that is too large for the package; the command makes it again"
+        )
+    return "found by a search" if verb(bound.command or "") == "worst-case" else "a design, computed in floating point"

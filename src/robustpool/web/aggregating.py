@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from pydantic_core import to_json
+from starlette.responses import Response
 
-from .bodies import json_object
+from .. import checks
+from ..errors import InputError
+from .bodies import as_object, parse_json, read_body
+from .combining import combined, combined_array
+from .problems import REFUSED
+from .tables import FORMS, POOL_DOCUMENTED, pooled_upload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
 
 router = APIRouter()
+
+NPY = ("application/x-npy", "application/npy", "application/x-numpy")
+SMALL = 16_384
+"""Bodies of up to so many bytes are answered at once; longer ones in a thread, so that others need not wait."""
+
+threads = ThreadPoolExecutor(2, "robustpool-batch")
+
+
+class PlainRoute(APIRoute):
+    """A route that hands the request to its function and sends what this returns, with nothing in between."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The function itself; what it takes and returns is written down for the OpenAPI document only."""
+        return self.endpoint
 
 
 @router.get("/health")
@@ -27,16 +54,134 @@ async def rules() -> dict[str, Any]:
     return results.rules()[0]
 
 
-@router.post("/aggregate")
-async def aggregate(request: Request) -> Any:
-    """Combine the forecasts for one event."""
-    from ..forecasts import aggregate as combine
+async def aggregate(request: Request) -> Response:
+    """Combine the forecasts for one event, for many (`questions`, or an array), or in a table.
 
+    Forecasts are probabilities, one for each forecaster; for more than two outcomes each is a list with a probability for each
+    outcome. `null` is no answer.
+    """
+    settings = request.app.state.settings
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind not in ("application/json", ""):
-        from .tables import pooled_upload
+    if kind in ("application/json", "") or kind.endswith("+json"):
+        body = await read_body(request, settings.json_bytes)
+        answer = _answer(body) if len(body) <= SMALL else await _in_thread(_answer, body)
+        return Response(answer, media_type="application/json")
+    if kind in NPY:
+        rule, clip = request.query_params.get("rule", "robust"), _clip(request.query_params.get("clip"))
+        body = await read_body(request, settings.body_bytes)
+        array, clipped = await _in_thread(combined_array, body, rule, clip)
+        return Response(array, media_type=NPY[0], headers={"Robustpool-Clipped": str(clipped)})
+    return await pooled_upload(request)
 
-        return await pooled_upload(request)
-    data = await json_object(request)
-    rule = data.get("rule", "robust")
-    return {"forecast": combine(data["forecasts"], rule), "rule": rule}
+
+def _answer(body: bytes) -> bytes:
+    return to_json(combined(as_object(parse_json(body))))
+
+
+async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(threads, function, *arguments)
+
+
+def _clip(text: str | None) -> float | None:
+    """The clip of a query."""
+    if text is None:
+        return None
+    try:
+        return checks.number("clip", float(text))
+    except ValueError:
+        raise InputError(f"clip must be a number; it is {text[:80]!r}.") from None
+
+
+# --------------------------------------------------------------------------------------------- for the OpenAPI document
+
+_FORECASTS = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "anyOf": [
+            {"type": "number", "minimum": 0, "maximum": 1},
+            {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": 0, "maximum": 1}},
+            {"type": "null"},
+        ]
+    },
+    "example": [0.7, 0.6],
+}
+_WEIGHTS = {"type": "array", "items": {"type": "number", "minimum": 0}}
+_NAMES = {"type": "array", "items": {"type": "string"}}
+_RULE = {
+    "anyOf": [{"type": "string"}, {"type": "object"}],
+    "default": "robust",
+    "description": "The name of a rule, with parameters as in extremized-odds:d=2.5, or the content of a design or of a fitted pool.",
+}
+_CLIP = {"type": "number", "minimum": 0, "exclusiveMaximum": 0.5}
+_ONE = {
+    "type": "object",
+    "required": ["forecasts"],
+    "additionalProperties": False,
+    "properties": {
+        "forecasts": _FORECASTS,
+        "rule": _RULE,
+        "weights": _WEIGHTS,
+        "clip": _CLIP,
+        "forecasters": _NAMES,
+    },
+}
+_QUESTION = {
+    "type": "object",
+    "required": ["forecasts"],
+    "additionalProperties": False,
+    "properties": {"id": {}, "forecasts": _FORECASTS, "weights": _WEIGHTS, "forecasters": _NAMES},
+}
+_MANY = {
+    "type": "object",
+    "required": ["questions"],
+    "additionalProperties": False,
+    "properties": {"questions": {"type": "array", "items": _QUESTION}, "rule": _RULE, "clip": _CLIP},
+}
+_FORECAST = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}, {"type": "null"}]}
+_ABOUT = {
+    "rule": {"type": "string"},
+    "clipped": {"type": "integer", "minimum": 0},
+    "warnings": {"type": "array", "items": {"type": "string"}},
+}
+_ANSWERS = {
+    "type": "array",
+    "items": {"type": "object", "required": ["id", "forecast"], "properties": {"id": {}, "forecast": _FORECAST}},
+}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+router.add_api_route(
+    "/aggregate",
+    aggregate,
+    methods=["POST"],
+    route_class_override=PlainRoute,
+    response_class=Response,
+    openapi_extra={
+        "parameters": POOL_DOCUMENTED["parameters"],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": {"anyOf": [_ONE, _MANY]}},
+                NPY[0]: _BINARY,
+                **POOL_DOCUMENTED["requestBody"]["content"],
+            },
+        },
+    },
+    responses={
+        200: {
+            "description": "The forecast, or one for each question; for an array an array, for a table CSV or what Accept asks for.",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "anyOf": [
+                            {"required": ["forecast", "rule"], "properties": {"forecast": _FORECAST, **_ABOUT}},
+                            {"required": ["forecasts", "rule"], "properties": {"forecasts": _ANSWERS, **_ABOUT}},
+                        ]
+                    }
+                },
+                NPY[0]: _BINARY,
+                **FORMS,
+            },
+        },
+        **REFUSED,
+    },
+)

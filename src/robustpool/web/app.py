@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, designs, job_routes, pages, tables
+from . import aggregating, designs, explaining, job_routes, metrics, pages, tables, verifying
 from .guard import Guard
 from .jobs.manager import Jobs
+from .openapi import describe_problems
 from .problems import answer_problems
 from .settings import Settings
 
@@ -42,9 +43,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings or Settings()
     app.state.jobs = Jobs(app.state.settings)
+    app.state.metrics = metrics.Metrics()
     answer_problems(app)
-    for part in (aggregating, designs, job_routes, tables):
+    for part in (aggregating, metrics, explaining, tables, verifying, designs, job_routes):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
-    app.add_middleware(Guard, settings=app.state.settings)
+    describe_problems(app)
+    app.add_middleware(Guard, settings=app.state.settings, metrics=app.state.metrics)
     return app

@@ -32,10 +32,13 @@ def parse_json(body: bytes) -> Any:
         raise InputError(f"the body must be JSON ({error}).") from None
 
 
-async def json_object(request: Request) -> dict[str, Any]:
-    """The body as a JSON object."""
-    settings = request.app.state.settings
-    data = parse_json(await read_body(request, settings.json_bytes))
+def as_object(data: Any) -> dict[str, Any]:
+    """The same value, if it is a JSON object."""
     if not isinstance(data, dict):
         raise InputError(f"the body must be a JSON object; it is {type(data).__name__}.")
     return data
+
+
+async def json_object(request: Request) -> dict[str, Any]:
+    """The body as a JSON object."""
+    return as_object(parse_json(await read_body(request, request.app.state.settings.json_bytes)))

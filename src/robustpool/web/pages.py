@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ..html import TEMPLATES, templates
+from . import table_page
 from .problems import RequestError
 
 router = APIRouter(include_in_schema=False)
@@ -21,6 +22,9 @@ PAGES = {
 }
 """By path: the template in templates/web and the title in the menu."""
 
+VALUES = {"table": table_page.values}
+"""What the template of a page needs besides, by its name."""
+
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 """Files that pages load from /static: page.css, page.js and whatever is in templates/web."""
 
@@ -30,6 +34,7 @@ def render(path: str, **values: Any) -> str:
     from .. import __version__
 
     name, _ = PAGES[path]
+    values = VALUES.get(name, dict)() | values
     page = templates().get_template(f"web/{name}.html")
     return page.render(pages=PAGES, path=path, version=__version__, root="/", link=lambda where: f"/{where}", **values)
 

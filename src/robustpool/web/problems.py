@@ -19,6 +19,30 @@ if TYPE_CHECKING:
 
 PROBLEM = "application/problem+json"
 
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+}
+REFUSED: dict[int | str, dict[str, Any]] = {
+    status: {"description": words, "content": {PROBLEM: {"schema": _PROBLEM}}}
+    for status, words in {
+        401: "The token is missing.",
+        403: "The request comes from a page elsewhere.",
+        408: "The body took too long.",
+        413: "The body is too large.",
+        415: "The type of the body is not known.",
+        422: "The input is wrong; the sentence says where.",
+        429: "There is too much to do; Retry-After says when to ask again.",
+    }.items()
+}
+"""How any call may be refused."""
+
 
 class RequestError(RobustpoolError):
     """A request that HTTP itself has a status for: too large, too many, not there, not allowed."""
@@ -36,8 +60,12 @@ def status_of(error: RobustpoolError) -> int:
 
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to a request that cannot be served."""
-    body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    return Response(json.dumps(body | {"detail": sentence}), status, dict(headers or {}), PROBLEM)
+    return Response(json.dumps(problem_object(status, sentence)), status, dict(headers or {}), PROBLEM)
+
+
+def problem_object(status: int, sentence: str) -> dict[str, Any]:
+    """The JSON object of a problem."""
+    return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
 
 
 def answer_problems(app: FastAPI) -> None:

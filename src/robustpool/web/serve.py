@@ -6,6 +6,7 @@ import secrets
 import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from .. import checks
 from ..errors import InputError
@@ -13,6 +14,8 @@ from .settings import LOCAL, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import uvicorn
 
     from ..typing import FilePath
 
@@ -36,26 +39,39 @@ def serve(
     """
     checks.extra("the server", "serve")
     settings = _settings(port, host, token, data, limits)
+    with _listening(settings) as listener:
+        server = server_of(settings)
+        host, port = listener.getsockname()[:2]
+        query = "" if settings.token is None else f"?token={quote(settings.token)}"
+        say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
+        server.run(sockets=[listener])
+
+
+def server_of(settings: Settings) -> uvicorn.Server:
+    """The server, ready to run; its limits and counts are in the ``load`` of its protocol."""
     import uvicorn
 
     from .app import create_app
+    from .protocol import Load, protocol
 
     app = create_app(settings)
-    with _listening(settings) as listener:
-        app.state.jobs.open()
-        host, port = listener.getsockname()[:2]
-        query = "" if settings.token is None else f"?token={settings.token}"
-        say(f"The page is at http://{f'[{host}]' if ':' in host else host}:{port}/{query}")
-        config = uvicorn.Config(
-            app, log_level="warning", server_header=False, http="httptools", timeout_graceful_shutdown=STOP_SECONDS
-        )
+    app.state.jobs.open()
+    config = uvicorn.Config(
+        app,
+        http=protocol(Load(settings, app.state.metrics)),
+        ws="none",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
 
-        class Server(uvicorn.Server):
-            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-                app.state.jobs.close_streams()  # a stream of events would keep the server waiting
-                await super().shutdown(sockets)
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.state.jobs.close_streams()  # a stream of events would keep the server waiting
+            await super().shutdown(sockets)
 
-        Server(config).run(sockets=[listener])
+    return Server(config)
 
 
 def _listening(settings: Settings) -> socket.socket:

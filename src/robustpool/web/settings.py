@@ -34,7 +34,10 @@ class Settings:
     table_bytes: int = 512 * MB  # of an uploaded table once it is expanded
     json_bytes: int = 8 * MB  # of a body that is parsed in the server itself
     body_seconds: float = 30.0  # until a body has to be there
-    request_seconds: float = 120.0
+    header_seconds: float = 10.0  # until the headers have to be there
+    request_seconds: float = 120.0  # until an answer has to begin
+    waiting: int = 32  # requests that wait for the server at the same time; it answers one after the other
+    connections: int = 1000
 
     @property
     def local(self) -> bool:

@@ -21,7 +21,7 @@ from ..practice.reading import ReadingOptions
 from .bodies import parse_json, read_body
 from .job_routes import described as described_job
 from .multipart import Part, boundary, split_parts
-from .problems import RequestError
+from .problems import REFUSED, RequestError
 from .queries import described, kinds, read_query
 
 if TYPE_CHECKING:
@@ -44,14 +44,17 @@ COMPARE_OPTIONS = {**SCORING, "cluster": str, **READING, **OURS}
 FIT_OPTIONS = {**FITTING, "cluster": str, **READING, **OURS}
 POOL_OPTIONS = {"rule": str, "clip": float, **POOLING, **READING, **OURS}
 
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+FORMS: dict[str, Any] = {CSV: {"schema": {"type": "string"}}, PARQUET: BINARY}
+"""Answers to a table, beside JSON."""
+
 
 def _documented(options: Mapping[str, type], command: str, *parts: str) -> dict[str, Any]:
     """Parameters and body for the OpenAPI document."""
-    binary = {"schema": {"type": "string", "format": "binary"}}
     form = {
-        "schema": {"type": "object", "required": ["table"], "properties": dict.fromkeys(parts, binary["schema"])}
+        "schema": {"type": "object", "required": ["table"], "properties": dict.fromkeys(parts, BINARY["schema"])}
     }
-    kinds_of_body = {CSV: binary, PARQUET: binary, EXCEL: binary, "multipart/form-data": form}
+    kinds_of_body = {CSV: BINARY, PARQUET: BINARY, EXCEL: BINARY, "multipart/form-data": form}
     return {
         "parameters": described(options, command),
         "requestBody": {"required": True, "content": kinds_of_body},

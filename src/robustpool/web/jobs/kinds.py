@@ -24,5 +24,6 @@ KINDS = {
     "compare": Kind(f"{_WORK}.compare:run", short=True),
     "fit": Kind(f"{_WORK}.fit:run", short=True),
     "aggregate-table": Kind(f"{_WORK}.pool:run", short=True),
+    "verify": Kind(f"{_WORK}.verify:run", short=True),
 }
 """By name. The checks are for requests: they refuse wrong options before there is a job."""
