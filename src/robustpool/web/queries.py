@@ -96,7 +96,8 @@ def described(options: Mapping[str, type], command: str) -> list[dict[str, Any]]
 
 OWN = {
     "name": "What the table is called in messages and in the report. Nothing else follows from it.",
-    "files": "Keep the rejected rows, the report, the pooled forecasts and the pool as files of the job.",
+    "files": "Keep the rejected rows, the pooled forecasts and the pool as files of the job.",
+    "report": "Keep the HTML report as a file of the job. That of a pool has a proof, which may take a minute.",
     "rule": "The name of a rule, or the id of a fit or a design that is done; `compare` takes several names.",
 }
 """Options that commands do not have, or have otherwise."""

@@ -40,8 +40,8 @@ READING = kinds(ReadingOptions, without=("outcomes",))
 SCORING = {("rule" if name == "rules" else name): kind for name, kind in kinds(ScoringOptions).items()}
 FITTING, POOLING = kinds(FitOptions), kinds(PoolingOptions)
 OURS: dict[str, type] = {"name": str, "files": bool}
-COMPARE_OPTIONS = {**SCORING, "cluster": str, **READING, **OURS}
-FIT_OPTIONS = {**FITTING, "cluster": str, **READING, **OURS}
+COMPARE_OPTIONS = {**SCORING, "cluster": str, **READING, **OURS, "report": bool}
+FIT_OPTIONS = {**FITTING, "cluster": str, **READING, **OURS, "report": bool}
 POOL_OPTIONS = {"rule": str, "clip": float, **POOLING, **READING, **OURS}
 
 BINARY = {"schema": {"type": "string", "format": "binary"}}
@@ -51,9 +51,7 @@ FORMS: dict[str, Any] = {CSV: {"schema": {"type": "string"}}, PARQUET: BINARY}
 
 def _documented(options: Mapping[str, type], command: str, *parts: str) -> dict[str, Any]:
     """Parameters and body for the OpenAPI document."""
-    form = {
-        "schema": {"type": "object", "required": ["table"], "properties": dict.fromkeys(parts, BINARY["schema"])}
-    }
+    form = {"schema": {"type": "object", "required": ["table"], "properties": dict.fromkeys(parts, BINARY["schema"])}}
     kinds_of_body = {CSV: BINARY, PARQUET: BINARY, EXCEL: BINARY, "multipart/form-data": form}
     return {
         "parameters": described(options, command),
@@ -61,7 +59,19 @@ def _documented(options: Mapping[str, type], command: str, *parts: str) -> dict[
     }
 
 
-@router.post("/compare", openapi_extra=_documented(COMPARE_OPTIONS, "compare", "table", "outcomes"))
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "As the command with --json.", "content": {JSON: {"schema": {"type": "object"}}}},
+    202: {"description": "The job that does it.", "content": {JSON: {"schema": {"type": "object"}}}},
+    **REFUSED,
+}
+
+
+@router.post(
+    "/compare",
+    response_class=Response,
+    responses=ANSWERS,
+    openapi_extra=_documented(COMPARE_OPTIONS, "compare", "table", "outcomes"),
+)
 async def compare(request: Request) -> Response:
     """Score every rule on a table of forecasts with outcomes. The answer is that of `robustpool compare --json`.
 
@@ -73,10 +83,15 @@ async def compare(request: Request) -> Response:
     for rule in [*(rules or ()), scoring.get("reference", "")]:
         _refuse_file("rule", rule)
     options = upload.options(cluster=upload.given.get("cluster"), scoring=scoring | ({"rules": rules} if rules else {}))
-    return await _answered(request, "compare", options, upload, keep=options["files"])
+    return await _answered(request, "compare", options, upload, keep=options["files"] or options["report"])
 
 
-@router.post("/fit", openapi_extra=_documented(FIT_OPTIONS, "fit", "table", "outcomes"))
+@router.post(
+    "/fit",
+    response_class=Response,
+    responses=ANSWERS,
+    openapi_extra=_documented(FIT_OPTIONS, "fit", "table", "outcomes"),
+)
 async def fit(request: Request) -> Response:
     """Learn a pool from a table of forecasts with outcomes. The answer is that of `robustpool fit --json`, and the id of its job.
 
@@ -131,8 +146,8 @@ class Upload:
 
     def options(self, **others: Any) -> dict[str, Any]:
         """The options of the job."""
-        ours = {"name": self.name, "most": self.most, "files": self.given.get("files", False)}
-        return {"reading": self.taken(READING), **ours, **others}
+        wanted = {name: self.given.get(name, False) for name in ("files", "report")}
+        return {"reading": self.taken(READING), "name": self.name, "most": self.most, **wanted, **others}
 
     def files(self) -> dict[str, bytes]:
         """The files of the job, by the names that its work knows."""

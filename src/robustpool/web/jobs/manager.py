@@ -328,7 +328,8 @@ class Jobs:
             limit = f"the job took longer than it may here ({self.settings.job_seconds:g} seconds)."
             outcome = {"error": limit, "status": 422}
         finally:
-            await self._release(run, reuse=self.kinds[self._live[id].kind].short and "result" in outcome)
+            clean = "result" in outcome or outcome.get("clean", False)  # else nobody knows what the process still holds
+            await self._release(run, reuse=self.kinds[self._live[id].kind].short and clean)
             job = self._timed(self._live[id])
             del self._running[id]
             if run.wanted != RUNNING:  # else the server stops, and the next one goes on

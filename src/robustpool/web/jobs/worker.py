@@ -61,7 +61,7 @@ def work(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[st
     except (Paused, KeyboardInterrupt):
         return {"paused": True}
     except RobustpoolError as error:
-        return {"error": str(error), "status": status_of(error)}
+        return {"error": str(error), "status": status_of(error), "clean": True}
     except MemoryError:
         return {
             "error": f"the job needs more memory than it may have here ({job['memory'] // MB:,} MB).",

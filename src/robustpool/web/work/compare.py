@@ -27,17 +27,19 @@ def run(task: Task) -> dict[str, Any]:
     """Score the rules on the table."""
     how = uploads.reading(task)
     table = uploads.read(task, how)
-    scoring, report = ScoringOptions(**task.options["scoring"]), uploads.REPORT if task.options["files"] else None
-    rejects = uploads.REJECTS if task.options["files"] else None
+    scoring, files = ScoringOptions(**task.options["scoring"]), task.options["files"]
+    report, rejects = uploads.REPORT if task.options["report"] else None, uploads.REJECTS if files else None
     tell = uploads.teller(task)
     compared = compare_table(
         table, scoring, how, file=uploads.source(task), rejects=rejects, report=report, progress=tell
     )
-    if report is not None:
+    if files or report is not None:
         tell("writing the report", 1.0)
         title = f"Rules compared on {task.options['name']}"
         page = comparison_page(compared.comparison, title=title, rejected=table.rejected.total)
+    if report is not None:
         write_page(page, task.results / report)
+    if files:
         (task.results / uploads.VIEW).write_text(_view(page, table), encoding="utf-8")
         _write_pooled(task, table, compared.comparison, scoring)
     return compared.data

@@ -6,6 +6,7 @@ import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ...designs.aggregator_file import read_aggregator
 from ...files import finite
 from ...practice.pooling import PoolingOptions, clipping, pool_table
 from ...practice.reading import remarks, write_rejects, writing_rejects
@@ -24,7 +25,7 @@ def run(task: Task) -> dict[str, Any]:
     given = task.options
     options, clip = PoolingOptions(**given["pooling"]), given["clip"]
     uploaded = task.uploads / uploads.RULE
-    rule: Any = uploaded if uploaded.exists() else given["rule"]
+    rule: Any = read_aggregator(json.loads(uploaded.read_bytes()), "rule") if uploaded.exists() else given["rule"]
     tell, rejects = uploads.teller(task), uploads.rejects(task)
     how = uploads.reading(task).reading() | {"progress": lambda done, size: tell("reading", done / max(size, 1))}
     with uploads.usable(), writing_rejects(rejects), warnings.catch_warnings(record=True) as caught:
