@@ -358,3 +358,28 @@ def test_a_body_beyond_the_limit(client: Inside) -> None:
 def test_rules_and_health(client: Inside) -> None:
     assert client.call("GET", "/api/v1/health").json() == {"status": "ok", "version": rp.__version__}
     assert [rule["name"] for rule in client.call("GET", "/api/v1/rules").json()["rules"]] == list(RULES)
+
+
+# --------------------------------------------------------------------------------------- the short way and the long one
+
+BODIES: list[Any] = [{"forecasts": [0.7, 0.6]}, {"forecasts": [0.7, 2]}, {"forecasts": [1, 0.4]}, [], {"questions": []}]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_the_short_way_and_the_long_one_say_the_same(client: Inside, body: Any) -> None:
+    kinds = ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/problem+json"]
+    text = json.dumps(body).encode()
+    answers = [client.call("POST", "/api/v1/aggregate", content=text, headers={"Content-Type": kind}) for kind in kinds]
+    first = answers[0]
+    for each in answers[1:]:
+        assert (each.status_code, each.content, each.headers) == (first.status_code, first.content, first.headers)
+
+
+def test_a_body_in_parts_takes_the_long_way(client: Inside) -> None:
+    async def parts() -> Any:
+        yield b'{"forecasts": '
+        yield b"[0.7, 0.6]}"
+
+    headers = {"Content-Type": "application/json"}
+    answer = client.call("POST", "/api/v1/aggregate", content=parts(), headers=headers)
+    assert answer.json()["forecast"] == rp.aggregate([0.7, 0.6])

@@ -60,8 +60,8 @@ def small(folder: Path) -> Iterator[Server]:
 
 
 def rows() -> list[tuple[str, str, float, int]]:
-    """Forecasts with outcomes: 60 questions, 3 forecasters, and two rows that cannot be used."""
-    table = simulated(60, 3, slope=0.4, seed=2)
+    """Forecasts with outcomes: 80 questions, 3 forecasters, and two rows that cannot be used."""
+    table = simulated(80, 3, slope=3.0, shared=0.3, seed=2)
     answers = zip(table.question.tolist(), table.forecaster.tolist(), table.probability.tolist(), strict=True)
     good = [(f"q{q}", f"f{f}", round(p, 3), int(table.outcome[q])) for q, f, p in answers]
     return [*good, ("q1", "eve", 1.2, int(table.outcome[1])), ("q2", "eve", -0.5, int(table.outcome[2]))]
@@ -208,7 +208,7 @@ def test_a_job_in_place_of_the_answer(server: Server) -> None:
     assert last["result"]["rejects"] == "rejects.csv"
     assert last["result"]["output"] == "report.html"
     rejects = server.call("GET", f"jobs/{id}/files/rejects.csv").text.splitlines()
-    assert rejects[1] == '182,"probability must lie in [0, 1]; line 182 (question q1, forecaster eve) is 1.2"'
+    assert rejects[1] == '242,"probability must lie in [0, 1]; line 242 (question q1, forecaster eve) is 1.2"'
     view = server.call("GET", f"jobs/{id}/files/view.html").text
     assert "What was read" in view
     assert "style=" not in view
@@ -402,7 +402,7 @@ def test_the_engine_reads_nothing_but_the_upload(tmp_path: Path) -> None:
 def test_a_pattern_is_a_name_to_the_engine(tmp_path: Path) -> None:
     (tmp_path / "[a]*").mkdir()
     (tmp_path / "[a]*" / "stored").write_bytes(as_csv())
-    assert len(read_forecasts(NamedFile(tmp_path / "[a]*" / "stored", "a.csv")).questions) == 60
+    assert len(read_forecasts(NamedFile(tmp_path / "[a]*" / "stored", "a.csv")).questions) == 80
 
 
 # --- cells that begin like formulas -----------------------------------------------------------------------------------

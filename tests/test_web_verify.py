@@ -64,18 +64,18 @@ def test_the_table_is_that_of_the_command(server: Server) -> None:
 
 
 def test_each_row_says_where_its_certificate_is(server: Server) -> None:
-    client = httpx.Client(base_url=server.url)
-    rows = {row["name"]: row for row in client.get("/api/v1/table").json()["rows"]}
-    for name, row in ROWS.items():
-        assert len(rows[name]["certificates"]) == len(proofs(row))
-        for place, proof in zip(rows[name]["certificates"], proofs(row), strict=True):
-            assert place["proves"] == list(proof.bounds)
-            if proof.file is None:
-                assert place["url"] is None
-                continue
-            answer = client.get(place["url"])
-            assert answer.content == proof.content()
-            assert answer.headers["content-disposition"] == f'attachment; filename="{proof.name}"'
+    with httpx.Client(base_url=server.url) as client:
+        rows = {row["name"]: row for row in client.get("/api/v1/table").json()["rows"]}
+        for name, row in ROWS.items():
+            assert len(rows[name]["certificates"]) == len(proofs(row))
+            for place, proof in zip(rows[name]["certificates"], proofs(row), strict=True):
+                assert place["proves"] == list(proof.bounds)
+                if proof.file is None:
+                    assert place["url"] is None
+                    continue
+                answer = client.get(place["url"])
+                assert answer.content == proof.content()
+                assert answer.headers["content-disposition"] == f'attachment; filename="{proof.name}"'
 
 
 def test_without_a_choice_the_certificate_is_of_the_upper_bound(server: Server) -> None:

@@ -15,7 +15,6 @@ from .. import checks
 from ..errors import InputError
 from .bodies import as_object, parse_json, read_body
 from .combining import combined, combined_array
-from .problems import REFUSED
 from .tables import FORMS, POOL_DOCUMENTED, pooled_upload
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ async def aggregate(request: Request) -> Response:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind in ("application/json", "") or kind.endswith("+json"):
         body = await read_body(request, settings.json_bytes)
-        answer = _answer(body) if len(body) <= SMALL else await _in_thread(_answer, body)
-        return Response(answer, media_type="application/json")
+        content = answer(body) if len(body) <= SMALL else await _in_thread(answer, body)
+        return Response(content, media_type="application/json")
     if kind in NPY:
         rule, clip = request.query_params.get("rule", "robust"), _clip(request.query_params.get("clip"))
         body = await read_body(request, settings.body_bytes)
@@ -74,7 +73,8 @@ async def aggregate(request: Request) -> Response:
     return await pooled_upload(request)
 
 
-def _answer(body: bytes) -> bytes:
+def answer(body: bytes) -> bytes:
+    """The JSON of the answer to a body of JSON."""
     return to_json(combined(as_object(parse_json(body))))
 
 
@@ -182,6 +182,6 @@ router.add_api_route(
                 **FORMS,
             },
         },
-        **REFUSED,
+        415: {"description": "The type of the body is not known."},
     },
 )

@@ -13,6 +13,7 @@ from .guard import Guard
 from .jobs.manager import Jobs
 from .openapi import describe_problems
 from .problems import answer_problems
+from .quick import Quick
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -49,5 +50,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
     describe_problems(app)
+    app.add_middleware(Quick)
     app.add_middleware(Guard, settings=app.state.settings, metrics=app.state.metrics)
     return app

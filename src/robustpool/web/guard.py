@@ -32,10 +32,19 @@ HEADERS = {
 }
 RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 NAMES = frozenset(name for name, _ in RAW)
+POLICY = b"content-security-policy"
 COOKIE = "robustpool-token"
 LOCAL_NAMES = {b"127.0.0.1", b"localhost", b"[::1]"}
 READING = {"GET", "HEAD", "OPTIONS"}
 """Methods that change nothing."""
+
+
+def guarded(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with ours in place of its own; only a sandbox, which reports have, may stay."""
+    sandboxed = any(name == POLICY and value.startswith(b"sandbox") for name, value in headers)
+    ours = [pair for pair in RAW if pair[0] != POLICY] if sandboxed else RAW
+    replaced = NAMES - {POLICY} if sandboxed else NAMES
+    return [*(pair for pair in headers if pair[0] not in replaced), *ours]
 
 
 class Guard:
@@ -68,7 +77,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 limit.cancel()  # what has begun may last: the events of a job, a large file
                 status = message["status"]
-                message["headers"] = [*(pair for pair in message["headers"] if pair[0] not in NAMES), *RAW]
+                message["headers"] = guarded(message["headers"])
             await send(message)
 
         metrics.in_flight += 1

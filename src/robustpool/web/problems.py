@@ -19,30 +19,6 @@ if TYPE_CHECKING:
 
 PROBLEM = "application/problem+json"
 
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
-}
-REFUSED: dict[int | str, dict[str, Any]] = {
-    status: {"description": words, "content": {PROBLEM: {"schema": _PROBLEM}}}
-    for status, words in {
-        401: "The token is missing.",
-        403: "The request comes from a page elsewhere.",
-        408: "The body took too long.",
-        413: "The body is too large.",
-        415: "The type of the body is not known.",
-        422: "The input is wrong; the sentence says where.",
-        429: "There is too much to do; Retry-After says when to ask again.",
-    }.items()
-}
-"""How any call may be refused."""
-
 
 class RequestError(RobustpoolError):
     """A request that HTTP itself has a status for: too large, too many, not there, not allowed."""
@@ -68,15 +44,20 @@ def problem_object(status: int, sentence: str) -> dict[str, Any]:
     return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
 
 
+def problem_of(error: RobustpoolError) -> Response:
+    """The answer to a request that the library, or HTTP, refuses."""
+    if isinstance(error, RequestError):
+        return problem(error.status, str(error), error.headers)
+    return problem(status_of(error), str(error))
+
+
 def answer_problems(app: FastAPI) -> None:
     """Let every error of the library, and of HTTP, become a problem."""
     from fastapi.exceptions import RequestValidationError
 
     @app.exception_handler(RobustpoolError)
     async def ours(_: Request, error: RobustpoolError) -> Response:
-        if isinstance(error, RequestError):
-            return problem(error.status, str(error), error.headers)
-        return problem(status_of(error), str(error))
+        return problem_of(error)
 
     @app.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:

@@ -81,6 +81,7 @@ def _listening(settings: Settings) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))
+        listener.listen(2048)  # who comes before the server is up waits for it
     except (OSError, OverflowError) as error:
         listener.close()
         why = getattr(error, "strerror", None) or error

@@ -36,7 +36,7 @@ class Settings:
     body_seconds: float = 30.0  # until a body has to be there
     header_seconds: float = 10.0  # until the headers have to be there
     request_seconds: float = 120.0  # until an answer has to begin
-    waiting: int = 32  # requests that wait for the server at the same time; it answers one after the other
+    waiting: int = 64  # requests that wait for the server at the same time; it answers one after the other
     connections: int = 1000
 
     @property

@@ -21,7 +21,7 @@ from ..practice.reading import ReadingOptions
 from .bodies import parse_json, read_body
 from .job_routes import described as described_job
 from .multipart import Part, boundary, split_parts
-from .problems import REFUSED, RequestError
+from .problems import RequestError
 from .queries import described, kinds, read_query
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ router = APIRouter(tags=["tables"])
 CSV, PARQUET, JSON = "text/csv", "application/vnd.apache.parquet", "application/json"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 NO_NAME = "upload"
+PATIENCE = 0.9
+"""The share of the time of a request after which the answer is the job, if that is not done."""
+
 PARTS = ("table", "outcomes", "rule")
 
 READING = kinds(ReadingOptions, without=("outcomes",))
@@ -62,7 +65,6 @@ def _documented(options: Mapping[str, type], command: str, *parts: str) -> dict[
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "As the command with --json.", "content": {JSON: {"schema": {"type": "object"}}}},
     202: {"description": "The job that does it.", "content": {JSON: {"schema": {"type": "object"}}}},
-    **REFUSED,
 }
 
 
@@ -225,7 +227,10 @@ async def _answered(request: Request, kind: str, options: dict[str, Any], upload
         return JSONResponse(described_job(jobs, jobs.get(id)), 202, place)
     keeping = False
     try:
-        job = await jobs.finished(id, request.app.state.settings.request_seconds)
+        job = await jobs.finished(id, PATIENCE * request.app.state.settings.request_seconds)
+        if not job.ended:  # it goes on, and the client can ask for it
+            keeping = True
+            return JSONResponse(described_job(jobs, job), 202, place)
         result = jobs.result(job)
         keeping = keep
         headers = dict(place) if keep else {}
