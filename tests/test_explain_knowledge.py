@@ -320,11 +320,11 @@ def test_at_one_half_the_worst_world_is_that_of_the_theorem() -> None:
 def test_the_words_of_a_world() -> None:
     first, second = answer([0.7, 0.6], names=["Ann", ""]).world_sentences
     assert first[0] == (
-        "Suppose that it happens on 890 of 1,000 such days. Ann says 0.7 or is certain that it happens; "
+        "Suppose that of 1,000 such days it happens on 890. Ann says 0.7 or is certain that it happens; "
         "forecaster 2 says 0.6 or is certain that it happens."
     )
     assert first[2] == "On the other 843 days at least one of them is certain, and right; it happens on 843 of these."
-    assert second[0].startswith("It can also be too low. Suppose that it happens on 298 of 1,000 such days.")
+    assert second[0].startswith("It can also be too low. Suppose that of 1,000 such days it happens on 298.")
 
 
 # ------------------------------------------------------------------------------------------------------------------- HTTP

@@ -366,7 +366,7 @@ def _world_sentences(worlds: list[World], facts: _Facts) -> tuple[tuple[str, ...
         certain = bool(((facts.seen == 0) | (facts.seen == 1)).any())
         none = {"knows_all": facts.alone, "name": facts.alone, "contradictory": at_odds, "certain": certain}
         return (_sentences("no_world", **none, **common),)
-    together = say(facts.n, reports, facts.names) if any(facts.names) else _they_say(reports)
+    together = _together(reports, facts.names)
     return tuple(
         _sentences(
             "world",
@@ -381,9 +381,17 @@ def _world_sentences(worlds: list[World], facts: _Facts) -> tuple[tuple[str, ...
     )
 
 
-def _they_say(reports: tuple[float, ...]) -> str:
-    texts = [number_as_given(each) if len(f"{each:.12g}") < 6 else shown(each) for each in reports]
-    return f"They say {listed(texts, most=len(texts))}" if len(texts) <= NAMED else "They say what they say here"
+def _together(reports: tuple[float, ...], names: tuple[str, ...]) -> str:
+    """``They say 0.7 and 0.6``, or ``Ann says 0.7 and Bob says 0.6``."""
+    if len(reports) > NAMED:
+        return "They say what they say here"
+    if not any(names):
+        return f"They say {listed(list(map(_short, reports)), most=NAMED)}"
+    return _capital(listed([f"{called(k, names)} says {_short(each)}" for k, each in enumerate(reports)], most=NAMED))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 SURE = {True: "or is certain that it happens", False: "or is certain that it does not", None: "always"}
@@ -400,8 +408,7 @@ def _habits(world: World, reports: tuple[float, ...], names: tuple[str, ...]) ->
         f"{called(k, names)} {'always ' if sure is None else ''}says {_short(each)}{'' if sure is None else ' ' + SURE[sure]}"
         for k, (each, sure) in enumerate(zip(reports, world.else_certain, strict=True))
     ]
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{_capital('; '.join(parts))}."
 
 
 def _short(report: float) -> str:

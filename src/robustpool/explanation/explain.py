@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,10 +191,15 @@ def rules_beside(
         if all(parameter.default is not None for parameter in definition.parameters.values()):
             worst = worst_case_on_record(name) if on_record else UNKNOWN
             regret = worst.regret
-            forecast = float(combine(x[None], get_rule(name), clip, weights).forecasts[0])
+            forecast = float(combine(x[None], _default(name), clip, weights).forecasts[0])
             rank = (regret is None, round(forecast if regret is None else regret, 9))  # the catalogue's order in ties
             sayings.append((rank, Saying(name, forecast, regret, worst.proved, name == chosen)))
     return tuple(said for _, said in sorted(sayings, key=lambda pair: pair[0]))
+
+
+@cache
+def _default(name: str) -> Rule:
+    return get_rule(name)
 
 
 def _regret_of(design: Design | None) -> float | None:

@@ -49,11 +49,14 @@ def as_data(said: Answer, *, picture: bool = True) -> dict[str, Any]:
                 "regret": rule.regret,
                 "proved": rule.proved,
                 "what": rule.cost(),
+                "bound": rule.cost().partition(", ")[0],
+                "how": rule.cost().partition(", ")[2],
                 "chosen": rule.chosen,
                 "formula": _formula(rule.name, two=two),
             }
             for rule in said.rules
         ],
+        "choices": _choices(two=two),
         "on_rules": [] if why is None else list(why.on_rules),
         "on_base_rate": [] if why is None else list(why.on_base_rate),
         "base_rates": []
@@ -79,6 +82,13 @@ def _outcome(value: float) -> dict[str, Any]:
 def _slider(report: float | tuple[float, ...]) -> Any:
     """Where a slider in percent stands."""
     return [round(100 * each, 6) for each in report] if isinstance(report, tuple) else round(100 * report, 6)
+
+
+def _choices(*, two: bool) -> list[str]:
+    """The rules that need no number from the user."""
+    if not two:
+        return list(DISTRIBUTION_RULES)
+    return [name for name, rule in RULES.items() if all(each.default is not None for each in rule.parameters.values())]
 
 
 def _formula(name: str, *, two: bool) -> str:
