@@ -107,13 +107,12 @@ def running(settings: Settings) -> Iterator[Running]:
 
 
 @contextmanager
-def serving(data: Path, *options: str, **limits: float) -> Iterator[Server]:
-    """A server that is ready; it is stopped at the end. With limits, which are fields of the settings, Python starts it."""
-    command = [sys.executable, "-m", "robustpool", "serve", "--port", "0", "--data", str(data), *options]
+def serving(data: Path, *options: str, port: int = 0, **limits: object) -> Iterator[Server]:
+    """A server that is ready; it is stopped at the end. Limits are those that the command has no option for."""
+    command = [sys.executable, "-m", "robustpool", "serve", "--port", str(port), "--data", str(data), *options]
     if limits:
-        say = "lambda line: print(line, file=sys.stderr, flush=True)"
-        start = f"import sys, robustpool as rp; rp.serve(0, data={str(data)!r}, say={say}, **{limits!r})"
-        command = [sys.executable, "-c", start]
+        start = f"rp.serve({port}, data={str(data)!r}, say=lambda line: print(line, file=sys.stderr), **{limits!r})"
+        command = [sys.executable, "-c", f"import sys, robustpool as rp; {start}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         try:

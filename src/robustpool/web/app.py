@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, designs, explaining, job_routes, metrics, pages, tables, verifying
+from . import aggregating, designs, documentation, explaining, job_routes, metrics, pages, tables, verifying
 from .guard import Guard
 from .jobs.manager import Jobs
-from .openapi import describe_problems
+from .openapi import document_calls
 from .problems import answer_problems
 from .quick import Quick
 from .settings import Settings
@@ -49,7 +49,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for part in (aggregating, metrics, explaining, tables, verifying, designs, job_routes):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
-    describe_problems(app)
+    app.include_router(documentation.router)
+    document_calls(app)
     app.add_middleware(Quick)
     app.add_middleware(Guard, settings=app.state.settings, metrics=app.state.metrics)
     return app

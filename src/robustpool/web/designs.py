@@ -36,8 +36,8 @@ async def certificate(request: Request) -> JSONResponse:
 async def _started(request: Request, kind: str, options: dict[str, Any]) -> JSONResponse:
     """Check the options in a worker, whose limits hold for that as well; then start the job."""
     jobs: Jobs = request.app.state.jobs
-    await jobs.ask(f"{kind}-check", options)
-    id = jobs.submit(kind, options)
+    checked = await jobs.ask(f"{kind}-check", options)
+    id = jobs.submit(kind, options, title=checked["title"])
     place = f"/api/v1/{kind}s/{id}"
     return JSONResponse(described(jobs, jobs.get(id), f"{kind}s"), 202, {"Location": place})
 

@@ -32,19 +32,17 @@ HEADERS = {
 }
 RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 NAMES = frozenset(name for name, _ in RAW)
-POLICY = b"content-security-policy"
+SANDBOX_POLICY = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""For reports, which are whole pages with scripts of their own: the sandbox keeps them away from the API and its cookie."""
+SANDBOX = (b"content-security-policy", SANDBOX_POLICY.encode())
+SANDBOXED = [SANDBOX if pair[0] == SANDBOX[0] else pair for pair in RAW]
 COOKIE = "robustpool-token"
 LOCAL_NAMES = {b"127.0.0.1", b"localhost", b"[::1]"}
 READING = {"GET", "HEAD", "OPTIONS"}
 """Methods that change nothing."""
-
-
-def guarded(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer with ours in place of its own; only a sandbox, which reports have, may stay."""
-    sandboxed = any(name == POLICY and value.startswith(b"sandbox") for name, value in headers)
-    ours = [pair for pair in RAW if pair[0] != POLICY] if sandboxed else RAW
-    replaced = NAMES - {POLICY} if sandboxed else NAMES
-    return [*(pair for pair in headers if pair[0] not in replaced), *ours]
 
 
 class Guard:
@@ -77,7 +75,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 limit.cancel()  # what has begun may last: the events of a job, a large file
                 status = message["status"]
-                message["headers"] = guarded(message["headers"])
+                ours = SANDBOXED if SANDBOX in message["headers"] else RAW
+                message["headers"] = [*(pair for pair in message["headers"] if pair[0] not in NAMES), *ours]
             await send(message)
 
         metrics.in_flight += 1

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
+from .guard import SANDBOX_POLICY
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -27,11 +29,8 @@ TYPES = {
     ".parquet": "application/vnd.apache.parquet",
 }
 
-REPORT_POLICY = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Reports are whole pages with scripts of their own; the sandbox keeps them away from the API and its cookie."""
+RETRY = 1000
+"""Milliseconds after which a browser that lost the connection asks again."""
 
 
 def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
@@ -39,9 +38,11 @@ def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
     return {
         "id": job.id,
         "kind": job.kind,
+        "title": job.title,
         "state": job.state,
         "created": job.created,
         "seconds": round(job.seconds, 3),
+        "took": f"{job.seconds:.0f} s",
         "waiting": jobs.place(job.id),
         "pausable": jobs.kinds[job.kind].pausable if job.kind in jobs.kinds else False,
         "progress": job.progress,
@@ -55,12 +56,7 @@ def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
 async def recent(request: Request) -> dict[str, Any]:
     """The latest designs and certificates, the newest first, without their results."""
     jobs: Jobs = request.app.state.jobs
-    return {"jobs": [described(jobs, job) | {"options": _short(job.options)} for job in jobs.recent(*SHOWN)]}
-
-
-def _short(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with a word in place of what may be long."""
-    return {name: "..." if isinstance(value, dict) else value for name, value in options.items()}
+    return {"jobs": [described(jobs, job) for job in jobs.recent(*SHOWN)]}
 
 
 def _add_routes(base: str, kind: str | None) -> None:
@@ -113,12 +109,14 @@ def _add_routes(base: str, kind: str | None) -> None:
         path = jobs.file(id, name)
         kind_of_file = TYPES.get(path.suffix, "application/octet-stream")
         if path.suffix == ".html":
-            return FileResponse(path, media_type=kind_of_file, headers={"Content-Security-Policy": REPORT_POLICY})
+            policy = {"Content-Security-Policy": SANDBOX_POLICY}
+            return FileResponse(path, media_type=kind_of_file, headers=policy)
         return FileResponse(path, media_type=kind_of_file, filename=name)
 
 
 async def _stream(jobs: Jobs, id: str, base: str) -> AsyncIterator[str]:
     """Events as text; a comment is a sign of life."""
+    yield f"retry: {RETRY}\n\n"
     async with aclosing(jobs.events(id)) as events:
         async for job in events:
             yield ": \n\n" if job is None else f"data: {json.dumps(described(jobs, job, base))}\n\n"

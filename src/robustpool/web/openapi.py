@@ -1,101 +1,226 @@
-"""What the OpenAPI document says of bodies and answers that FastAPI cannot see: those that are read as they come, and problems."""
+"""The OpenAPI document: FastAPI makes it from the routes, and here stands what it cannot see.
+
+That is a summary and an example for each call, the bodies that routes read as they come, and the problems.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from . import options
 from .problems import PROBLEM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fastapi import FastAPI
 
-PROBLEM_SCHEMA: dict[str, Any] = {
-    "title": "Problem",
-    "description": "Why a request was not served (RFC 9457); ``detail`` is the sentence to show.",
+    Schema = dict[str, Any]
+
+API = "/api/v1"
+JSON, CSV = "application/json", "text/csv"
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the document says of a call: under which heading, in how many words, with which body, and an example of it."""
+
+    tag: str
+    summary: str
+    bodies: Mapping[str, Schema] = field(default_factory=dict)  # by media type, if the route does not say it itself
+    example: tuple[str, Any] | None = None  # the media type of a body, and the body
+    query: str = ""  # of the example
+    statuses: Mapping[str, str] = field(default_factory=dict)  # of problems, with what they mean here
+
+
+COMBINE, TABLES, JOBS, PROOFS, SERVER = "Combine", "Tables", "Jobs", "Certified table", "Server"
+TAGS = (COMBINE, TABLES, JOBS, PROOFS, SERVER)
+NO_JOB = {"404": "There is no such job."}
+NO_FILE = {"404": "There is no such job, or it has no such file."}
+NOT_NOW = {"409": "The job is in a state in which this is not possible."}
+BUSY = {"429": "There is too much to do; Retry-After says when to ask again."}
+FORECASTS = "question_id,ann,bob,outcome\nrain,0.7,0.6,1\nsnow,0.1,0.05,0\n"
+
+EXPLAIN = {
     "type": "object",
-    "required": ["type", "title", "status", "detail"],
+    "required": ["forecasts"],
+    "additionalProperties": False,
     "properties": {
-        "type": {"type": "string", "examples": ["about:blank"]},
-        "title": {"type": "string", "examples": ["Unprocessable Content"]},
-        "status": {"type": "integer", "examples": [422]},
-        "detail": {"type": "string", "examples": ["probability must lie in [0, 1]; row 0, agent 1 is 1.2 (1 of 2)."]},
+        "forecasts": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 100,
+            "items": {"type": ["number", "string", "array"]},
+        },
+        "names": {"type": ["array", "null"], "items": {"type": "string"}},
+        "rule": {"type": ["string", "null"]},
+        "weights": {"type": ["array", "null"], "items": {"type": "number", "exclusiveMinimum": 0}},
+        "clip": {"type": ["number", "null"]},
+        "know": {"type": ["object", "null"]},
     },
 }
 
-SENTENCES = {
-    "400": "The request cannot be understood.",
+
+def schema_of(readers: Mapping[str, Callable[[str, Any], Any]]) -> Schema:
+    """The schema of a body with options.
+
+    >>> schema_of({"agents": options.whole})["properties"]
+    {'agents': {'type': ['integer', 'null'], 'minimum': 0, 'maximum': 1000000000}}
+    """
+    kinds: dict[Callable[[str, Any], Any], Schema] = {
+        options.whole: {"type": ["integer", "null"], "minimum": 0, "maximum": 10**9},
+        options.number: {"type": ["number", "null"]},
+        options.pair: {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+        options.text: {"type": ["string", "null"]},
+        options.word: {"type": ["string", "null"]},
+        options.flag: {"type": ["boolean", "null"]},
+        options.content: {"type": ["object", "null"]},
+        options.steps: {"type": ["integer", "string", "null"]},
+    }
+    properties = {name: dict(kinds[reader]) for name, reader in readers.items()}
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+@cache
+def calls() -> Mapping[str, Call]:
+    """Every call, by its method and its path below /api/v1."""
+    from .work import certificate, design
+
+    certifying = schema_of(certificate.OPTIONS)
+    certifying["properties"]["design"] = {"type": ["object", "string", "null"], "description": "its content, or its id"}
+    table = (CSV, FORECASTS)
+    found = {
+        "POST /aggregate": Call(COMBINE, "Combine forecasts", example=(JSON, {"forecasts": [0.7, 0.6]})),
+        "POST /explain": Call(
+            COMBINE,
+            "Combine a few forecasts, with reasons",
+            {JSON: EXPLAIN},
+            (JSON, {"forecasts": ["70 %", 0.6], "know": {"base_rate": [0.1, 0.3]}}),
+            statuses=BUSY,
+        ),
+        "POST /explain/page": Call(
+            COMBINE, "The reasons as a page", {JSON: EXPLAIN}, (JSON, {"forecasts": [0.7, 0.6]}), statuses=BUSY
+        ),
+        "GET /rules": Call(COMBINE, "List the rules"),
+        "POST /compare": Call(TABLES, "Score the rules on a table", example=table, statuses=BUSY),
+        "POST /fit": Call(TABLES, "Learn a pool from a table", example=(CSV, "@forecasts.csv"), statuses=BUSY),
+        "POST /designs": Call(
+            JOBS,
+            "Start a design",
+            {JSON: schema_of(design.OPTIONS)},
+            (JSON, {"agents": 2, "reports": 6, "priors": 12}),
+            statuses=BUSY,
+        ),
+        "POST /certificates": Call(
+            JOBS, "Start a proof", {JSON: certifying}, (JSON, {"rule": "minimax"}), statuses=BUSY
+        ),
+        "GET /jobs": Call(JOBS, "List the latest jobs"),
+        "GET /table": Call(PROOFS, "The certified table", query="?setting=independent"),
+        "GET /table/{row}/certificate": Call(PROOFS, "The certificate of a row"),
+        "POST /verify": Call(
+            PROOFS,
+            "Check a certificate again",
+            {JSON: {"type": "object"}},
+            (JSON, "@minimax.json"),
+            "?referee=true",
+            BUSY,
+        ),
+        "GET /health": Call(SERVER, "Whether the server answers"),
+        "GET /metrics": Call(SERVER, "Counts for Prometheus"),
+    }
+    for base, one in (("jobs", "a job"), ("designs", "a design"), ("certificates", "a proof")):
+        found |= {
+            f"GET /{base}/{{id}}": Call(JOBS, f"How {one} stands", statuses=NO_JOB),
+            f"DELETE /{base}/{{id}}": Call(JOBS, f"Cancel {one}, or remove it", statuses=NO_JOB),
+            f"GET /{base}/{{id}}/events": Call(JOBS, f"The progress of {one}, as it happens", statuses=NO_JOB),
+            f"POST /{base}/{{id}}/pause": Call(JOBS, f"Pause {one}", statuses=NO_JOB | NOT_NOW),
+            f"POST /{base}/{{id}}/resume": Call(JOBS, f"Continue {one}", statuses=NO_JOB | NOT_NOW),
+            f"GET /{base}/{{id}}/files/{{name}}": Call(JOBS, f"A file of {one}", statuses=NO_FILE),
+        }
+    return found
+
+
+def answer(description: str, schema: Mapping[str, Any] | None = None) -> Schema:
+    """For the ``responses`` of a route: an answer in JSON that FastAPI cannot see."""
+    return {"description": description, "content": {JSON: {"schema": dict(schema or {"type": "object"})}}}
+
+
+PROBLEM_SCHEMA: Schema = {
+    "title": "Problem",
+    "description": "Why a request was not served (RFC 9457); `detail` is the sentence to show.",
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string"},
+    },
+}
+OWN_ERRORS = ("HTTPValidationError", "ValidationError")
+"""Schemas that FastAPI adds for errors which are problems here, too."""
+
+ALWAYS = {
     "401": "The server was started with `--host`, and the token is missing or wrong.",
-    "404": "There is nothing at this address.",
-    "405": "This method is not possible here.",
-    "409": "The job is in a state in which this is not possible.",
-    "411": "The body needs a length.",
-    "413": "The body is too large.",
-    "415": "The body is of a type that is not read here.",
-    "421": "The request is for another host.",
     "422": "The library refuses the input, and says why.",
-    "429": "The server is busy; Retry-After says when to try again.",
-    "503": "The work took longer than the server allows, or it is stopping.",
 }
-"""What each status of a problem means."""
+WITH_BODY = {"413": "The body is too large.", "415": "The type of the body is not read here."}
 
 
-def bodies(**types: Mapping[str, Any]) -> dict[str, Any]:
-    """For ``openapi_extra``: a body that the route reads itself, by kind; with an example of each."""
-    content = {MEDIA_TYPES[kind]: dict(about) for kind, about in types.items()}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-MEDIA_TYPES = {
-    "json": "application/json",
-    "csv": "text/csv",
-    "parquet": "application/vnd.apache.parquet",
-    "excel": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "any": "application/octet-stream",
-}
-
-
-def answer(description: str, schema: Mapping[str, Any] | None = None, **others: Any) -> dict[str, Any]:
-    """For ``responses``: an answer in JSON that FastAPI cannot see, with an example if one is given."""
-    content = {"schema": dict(schema or {"type": "object"}), **others}
-    return {"description": description, "content": {"application/json": content}}
-
-
-def describe_problems(app: FastAPI) -> None:
-    """Let every call in the OpenAPI document name its problems: one schema, and `default` for what may always happen."""
+def document_calls(app: FastAPI) -> None:
+    """Let the OpenAPI document of an application say what stands here."""
     made = app.openapi
 
-    def openapi() -> dict[str, Any]:
+    def openapi() -> Schema:
         if app.openapi_schema is None:
-            document = made()
-            document["components"] = {**document.get("components", {})}
-            schemas = {**document["components"].get("schemas", {}), "Problem": PROBLEM_SCHEMA}
-            for name in ("HTTPValidationError", "ValidationError"):
-                schemas.pop(name, None)
-            document["components"]["schemas"] = schemas
-            for calls in document["paths"].values():
-                for call in calls.values():
-                    _name_problems(call)
-            app.openapi_schema = document
+            app.openapi_schema = _completed(made())
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _name_problems(call: dict[str, Any]) -> None:
+def _completed(document: Schema) -> Schema:
+    schemas = {**document.get("components", {}).get("schemas", {}), "Problem": PROBLEM_SCHEMA}
+    for name in OWN_ERRORS:
+        schemas.pop(name, None)
+    document["components"] = {
+        **document.get("components", {}),
+        "schemas": schemas,
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+    }
+    document["security"] = [{}, {"token": []}]  # a server on this machine needs none
+    document["tags"] = [{"name": tag} for tag in TAGS]
+    for path, methods in document["paths"].items():
+        for method, entry in methods.items():
+            call = calls().get(f"{method.upper()} {path.removeprefix(API)}")
+            if call is not None:
+                _describe(entry, call)
+            _name_problems(entry, call.statuses if call else {})
+    return document
+
+
+def _describe(entry: Schema, call: Call) -> None:
+    entry["summary"], entry["tags"] = call.summary, [call.tag]
+    if call.bodies and "requestBody" not in entry:
+        content = {kind: {"schema": schema} for kind, schema in call.bodies.items()}
+        entry["requestBody"] = {"required": True, "content": content}
+    if call.example is not None and not str(call.example[1]).startswith("@"):
+        kind, example = call.example
+        content = entry.setdefault("requestBody", {}).setdefault("content", {})
+        content[kind] = {**content.get(kind, {}), "example": example}
+
+
+def _name_problems(entry: Schema, own: Mapping[str, str]) -> None:
+    """Say which problems there may be: one schema for all."""
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    responses = {status: about for status, about in call["responses"].items() if not _automatic(status, about)}
-    named = {"422"} | {status for status in responses if status >= "400"}
-    if "requestBody" in call:
-        named |= {"413"}
-    for status in named:
-        words = responses.get(status, {}).get("description") or SENTENCES.get(status, "")
-        responses[status] = {**responses.get(status, {}), "description": words, "content": content}
-    responses["default"] = {"description": "Another problem, such as a missing token.", "content": content}
-    call["responses"] = responses
-
-
-def _automatic(status: str, about: dict[str, Any]) -> bool:
-    """Whether it is what FastAPI adds for its own errors of validation, which are problems here, too."""
-    return status == "422" and "HTTPValidationError" in str(about)
+    named = {**ALWAYS, **(WITH_BODY if "requestBody" in entry else {})}
+    for status, about in entry["responses"].items():
+        if status >= "400" and "HTTPValidationError" not in str(about):
+            named[status] = about.get("description", "")
+    named |= own
+    problems = {status: {"description": words, "content": content} for status, words in named.items()}
+    answers = {status: about for status, about in entry["responses"].items() if status < "400"}
+    another = {"description": "Another problem.", "content": content}
+    entry["responses"] = answers | dict(sorted(problems.items())) | {"default": another}

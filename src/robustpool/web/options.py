@@ -23,7 +23,7 @@ def number(name: str, value: Any) -> float:
 
 def pair(name: str, value: Any) -> tuple[float, float]:
     """A list of two numbers, from low to high."""
-    return checks.interval(name, value, least=-1e300, most=1e300)
+    return checks.interval(name, tuple(value) if isinstance(value, list) else value, least=-1e300, most=1e300)
 
 
 def text(name: str, value: Any) -> str:

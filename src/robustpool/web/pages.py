@@ -19,13 +19,14 @@ PAGES = {
     "compare": ("compare", "Compare"),
     "design": ("design", "Design"),
     "table": ("table", "Table"),
+    "api/v1/docs": ("api", "API"),
 }
 """By path: the template in templates/web and the title in the menu."""
 
 VALUES = {"table": table_page.values}
 """What the template of a page needs besides, by its name."""
 
-TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".csv": "text/csv"}
 """Files that pages load from /static: page.css, page.js and whatever is in templates/web."""
 
 

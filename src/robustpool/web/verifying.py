@@ -12,14 +12,14 @@ from ..minimax.rows import Row, minimax_rows
 from ..views import minimax_table as view
 from .bodies import read_body
 from .job_routes import described
-from .openapi import answer, bodies
+from .openapi import answer
 from .problems import RequestError
 from .work import verify as work
 
 if TYPE_CHECKING:
     from .jobs.manager import Jobs
 
-router = APIRouter(tags=["certified table"])
+router = APIRouter()
 
 ROW_SCHEMA = {
     "type": "object",
@@ -72,7 +72,7 @@ VERDICT_SCHEMA = {
 Side = Literal["lower", "upper"]
 
 
-@router.get("/table", summary="The certified table", responses={200: answer("The rows.", ROW_SCHEMA)})
+@router.get("/table", responses={200: answer("The rows.", ROW_SCHEMA)})
 async def table(
     setting: Annotated[str | None, Query(description="only the rows of one setting, such as prior-range")] = None,
 ) -> dict[str, Any]:
@@ -91,7 +91,6 @@ def _place(row: Row, proof: Proof) -> dict[str, Any]:
 
 @router.get(
     "/table/{row}/certificate",
-    summary="The certificate of a row",
     response_class=Response,
     responses={200: answer("The certificate, a file."), 404: {"description": "There is no such row or certificate."}},
 )
@@ -114,12 +113,10 @@ async def certificate(
 
 @router.post(
     "/verify",
-    summary="Check a certificate again",
     responses={
         200: answer("The verdict; a certificate that is wrong is not `verified`.", VERDICT_SCHEMA),
         202: answer("The job, if the request prefers that."),
     },
-    openapi_extra=bodies(json={"schema": {"type": "object"}}),
 )
 async def verify(
     request: Request,

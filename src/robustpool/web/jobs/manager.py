@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 MOST_DEATHS = 3
 """A job whose worker dies so often is not tried again."""
 
-MOST_USES = 20
-"""Short jobs that a worker does before it is replaced."""
+MOST_USES = 100
+REUSE_SECONDS = 30.0
+"""A worker is replaced after so many jobs, or after one that took so long: then its memory is in pieces."""
 
 MOST_SPARE = 2
 """Workers that wait for work."""
@@ -120,11 +121,13 @@ class Jobs:
 
     # --- what everybody may ask ---------------------------------------------------------------------------------------
 
-    def submit(self, kind: str, options: dict[str, Any], files: Mapping[str, bytes] | None = None) -> str:
+    def submit(
+        self, kind: str, options: dict[str, Any], files: Mapping[str, bytes] | None = None, *, title: str = ""
+    ) -> str:
         """Put a job into the queue, with files for it by names that the server chose; the answer is its id."""
         self._check_room(kind)
         self._prune()
-        job = Job(secrets.token_hex(8), kind, options, time.time())
+        job = Job(secrets.token_hex(8), kind, options, time.time(), title)
         folder = self.folder(job.id)
         folder.mkdir(parents=True, mode=0o700)
         if files:
@@ -328,9 +331,8 @@ class Jobs:
             limit = f"the job took longer than it may here ({self.settings.job_seconds:g} seconds)."
             outcome = {"error": limit, "status": 422}
         finally:
-            clean = "result" in outcome or outcome.get("clean", False)  # else nobody knows what the process still holds
-            await self._release(run, reuse=self.kinds[self._live[id].kind].short and clean)
             job = self._timed(self._live[id])
+            await self._release(run, reuse=outcome.get("fit", False) and time.monotonic() - run.began < REUSE_SECONDS)
             del self._running[id]
             if run.wanted != RUNNING:  # else the server stops, and the next one goes on
                 self._finish(self._outcome(job, outcome, run.wanted))

@@ -26,6 +26,7 @@ class Job:
     kind: str
     options: dict[str, Any]
     created: float  # seconds since 1970
+    title: str = ""  # what it is about, for people
     state: str = QUEUED
     seconds: float = 0.0  # of work so far
     progress: dict[str, Any] = field(default_factory=dict)

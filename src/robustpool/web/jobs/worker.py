@@ -43,25 +43,25 @@ def main() -> None:
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     Thread(target=_listen, args=(jobs,), daemon=True).start()
     for module in sys.argv[2:]:
-        import_module(module)
+        getattr(import_module(module), "prepare", int)()
     tell({"ready": True})
     while True:
         tell(work(jobs.get(), tell))
 
 
 def work(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Do a job; the answer says how it ended."""
+    """Do a job; the answer says how it ended, and whether the process is fit for another one."""
     module, _, name = job["work"].partition(":")
     folder, seconds = Path(job["folder"]), job["checkpoint_seconds"]
     task = Task(job["options"], folder, lambda state: tell({"progress": finite(state)}), seconds)
     try:
         with _limited(job["memory"]), _interruptible():
             result = getattr(import_module(module), name)(task)
-        return {"result": finite(result)}
+        return {"result": finite(result), "fit": True}
     except (Paused, KeyboardInterrupt):
         return {"paused": True}
     except RobustpoolError as error:
-        return {"error": str(error), "status": status_of(error), "clean": True}
+        return {"error": str(error), "status": status_of(error), "fit": True}
     except MemoryError:
         return {
             "error": f"the job needs more memory than it may have here ({job['memory'] // MB:,} MB).",

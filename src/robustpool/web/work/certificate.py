@@ -11,6 +11,7 @@ from ...designs.design_file import DESIGN_FORMAT, read_design, unsealed
 from ...errors import InputError
 from ...families.asked_world import AskedWorld
 from ...families.family_file import family_from_json
+from ...families.world import World
 from ...views import results
 from ...views.progress import proof_so_far
 from .. import options as read
@@ -35,7 +36,8 @@ def check(task: Task) -> dict[str, Any]:
     """Refuse options that no proof can have; the work itself is not begun."""
     name, aggregator, family, proving = _asked(task.options)
     certification(aggregator, family, **proving)
-    return {"rule": name}
+    over = family.words() if isinstance(family, World) else None
+    return {"title": ", ".join(filter(None, [name, over]))}
 
 
 def run(task: Task) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...designs.design_file import save_design
 from ...families.asked_world import AskedWorld
+from ...families.conditionally_independent import ConditionallyIndependent
 from ...families.family_file import family_from_json
 from ...solvers.asked_design import asked_restrictions, asked_world
 from ...solvers.solution import Stopped
@@ -44,11 +45,17 @@ MOST_POINTS = 120
 """Rounds in the picture of the bounds; when there are more, every second one is left out."""
 
 
+def prepare() -> None:
+    """Solve a small game, so that the first one of a user finds everything loaded and compiled."""
+    solve(ConditionallyIndependent(agents=2, reports=2, priors=4), rounds=1)
+
+
 def check(task: Task) -> dict[str, Any]:
     """Refuse options that no design can have; the work itself is not begun."""
     game = _game(task.options)
     rounds(**game)
-    return {"game": game["family"].words(game.get("nature", "grid"))}
+    loss, paradigm = game.get("loss", "square"), game.get("paradigm", "additive")
+    return {"title": f"{game['family'].words(game.get('nature', 'grid'))}, {loss} loss, {paradigm}"}
 
 
 def run(task: Task) -> dict[str, Any]:
