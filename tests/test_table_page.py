@@ -124,6 +124,12 @@ def test_each_bound_of_a_row_with_two_certificates_is_verified(browser: Browser,
         assert page.locator("tr.outcome").count() == 1
 
 
+def test_a_certificate_that_takes_minutes_has_a_command_in_place_of_the_button() -> None:
+    html = render("table")
+    assert "<code>robustpool verify common-source-world-common-source.json --budget 1000000000000</code>" in html
+    assert 'data-certificate="table/common-source-2/certificate"' not in html
+
+
 def test_a_certificate_is_downloaded(browser: Browser, server: Server) -> None:
     with table(browser, server) as page, page.expect_download() as download:
         page.get_by_role("link", name="Download the certificate of independent-2", exact=True).click()

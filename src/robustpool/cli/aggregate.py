@@ -12,9 +12,9 @@ from typer import Argument, Option
 
 from ..errors import InputError
 from .aggregate_file import FileOptions, looks_like_file, pooled_file
-from .command import command
+from .command import check_report, command
 from .output import Answer
-from .pooling import explained, pooled
+from .pooling import Asked, explained, pooled
 
 
 @command
@@ -45,6 +45,23 @@ def aggregate(
         tuple[float, float] | None,
         Option(metavar="LO HI", help="With --explain: the base rate is between LO and HI.", show_default=False),
     ] = None,
+    public_evidence: Annotated[
+        bool, Option("--public-evidence", help="With --explain: all of them saw the same public evidence.")
+    ] = False,
+    knows_all: Annotated[
+        str | None,
+        Option(metavar="K", help="With --explain: report K knows all that the others know; unknown: one of them does."),
+    ] = None,
+    slope: Annotated[
+        float | None, Option(help="With --explain: they are over-confident; multiply log-odds by SLOPE below 1.")
+    ] = None,
+    weights: Annotated[
+        str | None, Option(metavar="W,W,...", help="With --explain: how much each report counts.")
+    ] = None,
+    names: Annotated[str | None, Option(metavar="A,B,...", help="With --explain: the forecasters' names.")] = None,
+    report: Annotated[
+        str | None, Option(metavar="FILE.html", help="With --explain: also write the reasons as one HTML page.")
+    ] = None,
     files: FileOptions,
 ) -> Answer:
     """Combine probabilities for one event into one forecast, or a table into one forecast per question.
@@ -54,7 +71,8 @@ def aggregate(
 
     --explain adds the reasons: the forecasts of the other rules, the base rate that the forecast implies, and its
     worst-case regret if the private evidence is independent. --prior-range LO HI adds the effect of knowing that the
-    base rate, after any public evidence, lies in that range.
+    base rate, after any public evidence, lies in that range. --report FILE.html writes the same as the page of `robustpool serve`
+    saves: the forecast with what is known, the worst world for these numbers, and the reason to repeat.
 
     A file is CSV (comma, semicolon or tab; gzipped or not), Parquet or Excel: long, with the columns question_id,
     forecaster_id, probability and perhaps outcome, timestamp, weight, cluster and option, or wide, with one column for each
@@ -66,6 +84,7 @@ def aggregate(
       robustpool aggregate 0.7 0.6
       robustpool aggregate 70% 60% --explain
       robustpool aggregate 0.7 0.6 --explain --prior-range 0.05 0.2
+      robustpool aggregate 0.7 0.6 --explain --names Ann,Bob --slope 0.8 --report forecast.html
       robustpool aggregate 0.7 0.6 0.8 --rule extremized-odds:d=1.5
       robustpool aggregate 0.5 0.5 --rule weather.json
       robustpool aggregate forecasts.csv -o pooled.csv
@@ -82,8 +101,9 @@ def aggregate(
         )
     if files.out == Path("-"):
         files = replace(files, out=None)
+    asked = Asked(prior_range, public_evidence, knows_all, slope, weights, names, report)
     if any(map(looks_like_file, reports)) or (len(reports) == 1 and Path(reports[0]).is_dir()):
-        if explain or prior_range is not None:
+        if explain or asked.given() is not None:
             raise InputError(f"--explain is for the numbers of one event; {reports[0]!r} is a file.")
         if len(reports) > 1:
             raise InputError(f"aggregate takes numbers or one file; the arguments are {' '.join(reports)!r}.")
@@ -91,7 +111,11 @@ def aggregate(
     if (option := files.given()) is not None:
         raise InputError(f"{option} needs a file; {reports[0]!r} is not a file.")
     if explain:
-        return explained(reports, rule, clip, prior_range)
+        if report is not None:
+            check_report(report)
+        return explained(reports, rule, clip, asked)
+    if (option := replace(asked, prior_range=None).given()) is not None:
+        raise InputError(f"{option} needs --explain.")
     if prior_range is not None:
         low, high = prior_range
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -34,18 +35,82 @@ def pooled(reports: list[str], rule: str, clip: float | None) -> Answer:
     return Answer({"forecast": forecast, "rule": rule, "reports": numbers, "clipped": clipped}, [shown])
 
 
-def explained(reports: list[str], rule: str, clip: float | None, prior_range: tuple[float, float] | None) -> Answer:
-    """The forecast and its reasons."""
+@dataclass(frozen=True)
+class Asked:
+    """What --explain is told besides the reports and the rule."""
+
+    prior_range: tuple[float, float] | None = None
+    public_evidence: bool = False
+    knows_all: str | None = None
+    slope: float | None = None
+    weights: str | None = None
+    names: str | None = None
+    report: str | None = None
+
+    def given(self) -> str | None:
+        """The first option that was given, as it is written."""
+        return next((f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value), None)
+
+    def know(self) -> dict[str, Any]:
+        """What is known, as `read_knowledge` takes it; places count from 1 here."""
+        who = self.knows_all
+        place = int(who) - 1 if who is not None and who.isdecimal() else who
+        known = {"base_rate": self.prior_range, "public": self.public_evidence or None}
+        return known | {"knows_all": place, "slope": self.slope}
+
+
+def explained(reports: list[str], rule: str, clip: float | None, asked: Asked) -> Answer:
+    """The forecast and its reasons; with what is known, and as a page, if that is wanted."""
+    from ..aggregators.rules import Rule
+    from ..designs.any_aggregator import as_aggregator
     from ..explanation.explain import explain
     from ..views.explanation import as_data, as_lines, takes_braille
-    from ..views.terminal import terminal_width
+    from ..views.terminal import terminal_width, wrapped
+    from ..wording import shown
 
     numbers, design = _numbers(reports, rule, clip)
+    more = replace(asked, prior_range=None).given()
+    if more is not None and not isinstance(as_aggregator(rule), Rule):
+        raise InputError(f"{more} is for named rules; {rule!r} is a design or a fitted pool.")
+    weights, names = _weights(asked.weights), [] if asked.names is None else asked.names.split(",")
+    if names and len(names) != len(numbers):
+        raise InputError(f"--names must be one for each of the {len(numbers)} reports; there are {len(names)}.")
     with warnings_on_standard_error():
-        why = explain(numbers, rule, prior_range=prior_range, clip=clip)
+        why = explain(numbers, rule, prior_range=asked.prior_range, clip=clip, weights=weights, names=names)
     clipped = 0 if design else _say_clipped(numbers, rule, clip)
     data = {"forecast": why.forecast, "rule": rule, "reports": numbers, "clipped": clipped, "explanation": as_data(why)}
-    return Answer(data, as_lines(why, terminal_width(), braille=takes_braille()))
+    lines = as_lines(why, terminal_width(), braille=takes_braille())
+    if more is not None:
+        said = _answer(numbers, rule, clip, weights, names, asked)
+        known = [sentence for sentences in said.knowledge.values() for sentence in sentences]
+        data["knowing"] = {"forecast": said.forecast, "rule": said.used, "sentences": known}
+        if known:
+            known += [f"With what is known, the forecast is {shown(said.forecast)}."]
+            lines += wrapped(["", "What is known", *known], terminal_width())
+        if asked.report is not None:
+            from ..views.explanation_page import write_explanation
+
+            write_explanation(said, asked.report)
+            data["report"] = asked.report
+            lines += ["", f"The report is in {asked.report}"]
+    return Answer(data, lines)
+
+
+def _answer(
+    numbers: list[float], rule: str, clip: float | None, weights: list[float] | None, names: list[str], asked: Asked
+) -> Any:
+    from ..explanation.answering import answer
+    from ..explanation.knowledge import read_knowledge
+
+    know = read_knowledge(asked.know(), len(numbers))
+    return answer(numbers, rule, clip=clip, weights=weights, know=know, names=names)
+
+
+def _weights(text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(weight) for weight in text.split(",")]
+    except ValueError:
+        raise InputError(f"--weights must be numbers with commas between; it is {text!r}.") from None
 
 
 def quick_arguments(arguments: list[str]) -> tuple[list[str], str, bool] | None:

@@ -119,7 +119,7 @@ def map_png(
 
 
 BLACK, WHITE = len(VIRIDIS), len(VIRIDIS) + 1
-RING = ((6.5, 9.0, BLACK), (7.0, 8.5, WHITE))
+RING = ((8.0, 13.0, BLACK), (9.0, 12.0, WHITE))
 """The ring around a point, in pixels: from one radius to another in a colour."""
 
 

@@ -12,7 +12,7 @@ from ..certificates.certifiable import describe, rule_of
 from ..errors import UnsupportedError
 from ..files import check_writable, write_whole
 from ..minimax.proofs import proofs
-from ..minimax.recompute import DIGITS, agrees
+from ..minimax.recompute import BUDGET, DIGITS, agrees
 from ..minimax.rows import verb
 from ..wording import counted
 from .page import Section, Table
@@ -212,6 +212,7 @@ class Shown:
     how: str
     command: str
     proofs: tuple[Proof, ...]
+    budget: int | None  # that a check of the certificates needs, if it is more than a server allows
 
     @property
     def proved(self) -> bool:
@@ -227,6 +228,10 @@ KIND = {
     "-": "not computed yet",
 }
 """The kinds of rows, as a page names them."""
+
+
+LONG = 5
+"""Minutes of a row whose certificate takes minutes to check as well."""
 
 
 def as_shown(rows: Sequence[Row]) -> list[Shown]:
@@ -260,6 +265,7 @@ def _shown(row: Row) -> Shown:
         how(row),
         data["command"],
         proofs(row),
+        BUDGET if (row.minutes or 0) > LONG else None,
     )
 
 
