@@ -259,8 +259,8 @@ def test_a_command_that_ctrl_c_stops_says_so(
     monkeypatch.setattr(cli, "run_command", lambda text, folder: true_answer(text, folder) if done else answer(text))
     done: list[bool] = []
 
-    def and_count(rows: list[Row], run: Callable[[str], dict[str, Any]]) -> Iterator[Row]:
-        for new in recompute(rows, run):
+    def and_count(rows: list[Row], run: Callable[[str], dict[str, Any]], keep: Any) -> Iterator[Row]:
+        for new in recompute(rows, run, keep):
             yield new
             done.append(True)
 

@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 
 from browser import check_page, chromium, visited
 from robustpool import web
+from robustpool.html import TEMPLATES
 from robustpool.minimax.proofs import file_of
 from robustpool.web.app import create_app
 from robustpool.web.documentation import Shown, shown_calls
@@ -127,6 +128,8 @@ def run_curl(command: str, url: str) -> httpx.Response:
         return httpx.request(
             method, target, headers=headers, content=gzip.decompress(file_of("certify minimax").read_bytes())
         )
+    if body == "@forecasts.csv":
+        body = (TEMPLATES / "web" / "forecasts.csv").read_text()
     return httpx.request(method, target, headers=headers, content=body, timeout=60)
 
 

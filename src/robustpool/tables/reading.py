@@ -207,6 +207,7 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
         forecasters=plan.forecasters,
         times=plan.times,
         named_by=tuple(source.names[place] for place in plan.question),
+        roles=tuple((role, source.names[place]) for role, place in plan.roles.items()),
         unread=source.unread,
         outcomes=RowsLeftOut() if joined is None else joined.lost,
     )

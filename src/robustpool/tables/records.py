@@ -124,6 +124,7 @@ class Tally:
     interval: tuple[int, int] = (0, 1)  # outside of which their values lie
     times: tuple[str, ...] = ()  # columns that were not used and look like times, where no time is used
     named_by: tuple[str, ...] = ()  # the columns that name the questions
+    roles: tuple[tuple[str, str], ...] = ()  # the other roles that there are, each with its column
     unread: tuple[str, ...] = ()  # sheets of a workbook beside the one that was read
     percentages: int = 0  # probabilities that were given in per cent
     small: int = 0  # those of them that are at most 1 per cent

@@ -19,7 +19,7 @@ from ..files import write_whole
 from ..html import templates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..typing import FilePath
 
@@ -135,3 +135,12 @@ def render(page: Page) -> str:
     """
     tools = {name: data for name in TOOLS if (data := getattr(page, name)) is not None}
     return templates().get_template("page.html").render(page=page, tools=tools, titles=TOOLS, version=__version__)
+
+
+def fragment(sections: Iterable[Section], key: str) -> str:
+    """Sections as HTML for a page that has its own style and policy; ``key`` begins their identifiers.
+
+    >>> "<style" in (text := fragment([Section("Is 1 < 2?", "Yes.")], "a")), "Is 1 &lt; 2?" in text
+    (False, True)
+    """
+    return templates().get_template("sections.html").render(sections=list(sections), key=key)

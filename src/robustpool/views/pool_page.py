@@ -35,6 +35,15 @@ def write_pool(pool: FittedPool, path: FilePath, *, title: str = TITLE, worst: P
     write_page(pool_page(pool, title=title, worst=worst), path)
 
 
+def pool_sections(pool: FittedPool) -> tuple[Section, ...]:
+    """The beginning of the page, which needs no proof: what to do, what was learned, and whether the forecasts are calibrated."""
+    return (Section("The fitted pool", _lead(pool)), _forms(pool), _calibration(pool))
+
+
+def _lead(pool: FittedPool) -> str:
+    return f"{to_do(pool)}\n\n{' '.join(pool.summary)}"
+
+
 def pool_page(pool: FittedPool, *, title: str = TITLE, worst: PoolWorstCase | None = None) -> Page:
     """The whole page of a fitted pool; without ``worst``, its worst case is proved first, which takes a few seconds."""
     if worst is None:
@@ -42,7 +51,7 @@ def pool_page(pool: FittedPool, *, title: str = TITLE, worst: PoolWorstCase | No
     until = None if pool.learned.as_of is None else stamp(pool.learned.as_of)
     return Page(
         title=title,
-        lead=f"{to_do(pool)}\n\n{' '.join(pool.summary)}",
+        lead=_lead(pool),
         sections=(
             _forms(pool),
             _calibration(pool),

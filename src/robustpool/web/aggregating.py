@@ -15,7 +15,7 @@ from .. import checks
 from ..errors import InputError
 from .bodies import as_object, parse_json, read_body
 from .combining import combined, combined_array
-from .problems import RequestError
+from .tables import FORMS, POOL_DOCUMENTED, pooled_upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -70,10 +70,6 @@ async def aggregate(request: Request) -> Response:
         body = await read_body(request, settings.body_bytes)
         array, clipped = await _in_thread(combined_array, body, rule, clip)
         return Response(array, media_type=NPY[0], headers={"Robustpool-Clipped": str(clipped)})
-    try:
-        from .tables import pooled_upload  # type: ignore[import-not-found]
-    except ImportError:
-        raise RequestError(415, f"the body must be JSON or {NPY[0]}; it is {kind[:80]!r}.") from None
     return await pooled_upload(request)
 
 
@@ -160,18 +156,19 @@ router.add_api_route(
     route_class_override=PlainRoute,
     response_class=Response,
     openapi_extra={
+        "parameters": POOL_DOCUMENTED["parameters"],
         "requestBody": {
             "required": True,
             "content": {
                 "application/json": {"schema": {"anyOf": [_ONE, _MANY]}},
                 NPY[0]: _BINARY,
-                "text/csv": {"schema": {"type": "string"}},
+                **POOL_DOCUMENTED["requestBody"]["content"],
             },
-        }
+        },
     },
     responses={
         200: {
-            "description": "The forecast, or one for each question; for an array an array.",
+            "description": "The forecast, or one for each question; for an array an array, for a table CSV or what Accept asks for.",
             "content": {
                 "application/json": {
                     "schema": {
@@ -182,6 +179,7 @@ router.add_api_route(
                     }
                 },
                 NPY[0]: _BINARY,
+                **FORMS,
             },
         },
         415: {"description": "The type of the body is not known."},

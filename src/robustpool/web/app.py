@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from .. import __version__
-from . import aggregating, designs, documentation, explaining, job_routes, metrics, pages, verifying
+from . import aggregating, designs, documentation, explaining, job_routes, metrics, pages, tables, verifying
 from .guard import Guard
 from .jobs.manager import Jobs
 from .openapi import document_calls
@@ -46,7 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.jobs = Jobs(app.state.settings)
     app.state.metrics = metrics.Metrics()
     answer_problems(app)
-    for part in (aggregating, metrics, explaining, verifying, designs, job_routes):
+    for part in (aggregating, metrics, explaining, tables, verifying, designs, job_routes):
         app.include_router(part.router, prefix=API)
     app.include_router(pages.router)
     app.include_router(documentation.router)

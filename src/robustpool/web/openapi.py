@@ -105,7 +105,7 @@ def calls() -> Mapping[str, Call]:
         ),
         "GET /rules": Call(COMBINE, "List the rules"),
         "POST /compare": Call(TABLES, "Score the rules on a table", example=table, statuses=BUSY),
-        "POST /fit": Call(TABLES, "Learn a pool from a table", example=table, statuses=BUSY),
+        "POST /fit": Call(TABLES, "Learn a pool from a table", example=(CSV, "@forecasts.csv"), statuses=BUSY),
         "POST /designs": Call(
             JOBS,
             "Start a design",

@@ -26,7 +26,7 @@ PAGES = {
 VALUES = {"table": table_page.values}
 """What the template of a page needs besides, by its name."""
 
-TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".csv": "text/csv"}
 """Files that pages load from /static: page.css, page.js and whatever is in templates/web."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..errors import RobustpoolError
+from ..errors import RobustpoolError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,11 @@ class RequestError(RobustpoolError):
         self.headers = dict(headers or {})
 
 
+def status_of(error: RobustpoolError) -> int:
+    """The status that an error of the library has over HTTP."""
+    return 413 if isinstance(error, TooLargeError) else 422
+
+
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to a request that cannot be served."""
     return Response(json.dumps(problem_object(status, sentence)), status, dict(headers or {}), PROBLEM)
@@ -43,7 +48,7 @@ def problem_of(error: RobustpoolError) -> Response:
     """The answer to a request that the library, or HTTP, refuses."""
     if isinstance(error, RequestError):
         return problem(error.status, str(error), error.headers)
-    return problem(422, str(error))
+    return problem(status_of(error), str(error))
 
 
 def answer_problems(app: FastAPI) -> None:

@@ -31,6 +31,7 @@ class Settings:
     checkpoint_seconds: float = 3.0  # that a design loses at most when its process, or the server, is killed
     kept_jobs: int = 200  # that have ended; the oldest are removed
     body_bytes: int = 64 * MB
+    table_bytes: int = 512 * MB  # of an uploaded table once it is expanded
     json_bytes: int = 8 * MB  # of a body that is parsed in the server itself
     body_seconds: float = 30.0  # until a body has to be there
     header_seconds: float = 10.0  # until the headers have to be there

@@ -21,6 +21,9 @@ KINDS = {
     "design-check": Kind(f"{_WORK}.design:check", short=True),
     "certificate": Kind(f"{_WORK}.certificate:run"),
     "certificate-check": Kind(f"{_WORK}.certificate:check", short=True),
+    "compare": Kind(f"{_WORK}.compare:run", short=True),
+    "fit": Kind(f"{_WORK}.fit:run", short=True),
+    "aggregate-table": Kind(f"{_WORK}.pool:run", short=True),
     "verify": Kind(f"{_WORK}.verify:run", short=True),
 }
 """By name. The checks are for requests: they refuse wrong options before there is a job."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import RobustpoolError
 from ...files import finite
+from ..problems import status_of
 from .task import Paused, Task
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def work(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[st
     except (Paused, KeyboardInterrupt):
         return {"paused": True}
     except RobustpoolError as error:
-        return {"error": str(error), "status": 422, "fit": True}
+        return {"error": str(error), "status": status_of(error), "fit": True}
     except MemoryError:
         return {
             "error": f"the job needs more memory than it may have here ({job['memory'] // MB:,} MB).",
