@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 KEY = r"(?:[A-Z][A-Za-z]*\d{4}[a-z]?|arXiv\d{4}\.\d{4,5})"
 CITATION = re.compile(rf"\[({KEY})((?:, [^\[\]]*)?)\]")
 ENDINGS = {".py", ".md", ".json"}
+LINK = re.compile(r"\]\((?!\w+:|#|<)([^)\s#]+)")  # of a file, without the heading in it
 ENTRY = re.compile(r"^@\w+\{([^,\s]+),", re.MULTILINE)
 
 
@@ -46,6 +47,14 @@ def test_every_page_that_the_code_points_at_is_there() -> None:
         if not (ROOT / page).with_suffix(".md").is_file()
     }
     assert not pages, f"no such page: {sorted(pages)}"
+
+
+def test_every_file_that_a_page_links_to_is_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)]
+    links = [(page, link) for page in pages for link in LINK.findall(page.read_text())]
+    assert len(links) > 100, "few links were found, so the pattern must be wrong"
+    missing = {f"{page.relative_to(ROOT)}: {link}" for page, link in links if not (page.parent / link).exists()}
+    assert not missing, f"no such file: {sorted(missing)}"
 
 
 def test_no_entry_is_written_twice() -> None:

@@ -61,7 +61,7 @@ async function send() {
   const mine = (running = { since: performance.now(), stop: new AbortController() });
   const fragment = toFragment();
   history.replaceState(null, "", fragment);
-  const slow = setTimeout(() => say("Looking for the rule for this range, and its proof …"), PATIENCE);
+  const slow = setTimeout(() => say(state.know.base_rate ? "Looking for the rule for this range, and its proof …" : "One moment …"), PATIENCE);
   try {
     const reply = await ask(body(), mine.stop.signal);
     if (!waiting) show(reply, fragment);
