@@ -27,6 +27,7 @@ class Task:
     tell: Callable[[dict[str, Any]], None]
     checkpoint_seconds: float = 5.0
     _told: float = field(default=float("-inf"), init=False)
+    _noted: dict[str, Any] = field(default_factory=dict, init=False)
 
     @property
     def results(self) -> Path:
@@ -45,4 +46,9 @@ class Task:
         now = time.monotonic()
         if now - self._told >= EVERY:
             self._told = now
-            self.tell(state)
+            self.tell(self._noted | state)
+
+    def note(self, **facts: Any) -> None:
+        """Say what holds until the end of the job, beside whatever `progress` says; it is never dropped."""
+        self._noted |= facts
+        self.tell(self._noted)
