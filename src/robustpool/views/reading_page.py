@@ -100,4 +100,6 @@ def _left_out_section(read: Read) -> Section:
     reasons = Table("Reasons", ("rule", "rows"), tuple((rule, f"{count:,}") for rule, count in counts))
     title = "All of them" if len(rejected.first) == rejected.total else "The first of them"
     rows = tuple((str(each.line), each.reason) for each in rejected.first)
-    return Section("What was left out", f"{read.left_out} The others count.", (reasons, Table(title, ("line", "reason"), rows)))
+    return Section(
+        "What was left out", f"{read.left_out} The others count.", (reasons, Table(title, ("line", "reason"), rows))
+    )

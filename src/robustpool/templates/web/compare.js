@@ -142,11 +142,20 @@ function show_done(job) {
   }
   by("pooled").classList.toggle("first", job.kind === "aggregate-table");
   by("pooled-by").textContent = job.progress.pooled ?? "";
-  by("use").hidden = !("pool.json" in job.files);
+  by("use").parentElement.hidden = !("pool.json" in job.files);
   by("use").href = `#pool=${job.id}`;
-  by("fit").hidden = job.kind !== "compare";
+  by("fit").parentElement.hidden = job.kind !== "compare";
   by("trouble").textContent = "";
   fill(job.id);
+}
+
+// A heading in the contents. It is reached without a new place in the address, which is the job's.
+function entry(heading) {
+  const item = create("li"), button = create("button", heading.textContent, { type: "button", class: "plain" });
+  heading.tabIndex = -1;
+  button.addEventListener("click", () => { heading.focus(); heading.scrollIntoView(); });
+  item.append(button);
+  return item;
 }
 
 // The result is HTML that the server made; whatever was in the table is only text in it.
@@ -154,10 +163,12 @@ async function fill(id) {
   const view = by("view");
   view.setAttribute("aria-busy", "true");
   view.replaceChildren();
+  by("contents").replaceChildren();
   try {
     const text = await call("GET", `jobs/${id}/files/view.html`, undefined, { text: true });
     if (shown !== id) return;
     view.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
+    by("contents").replaceChildren(...[...view.querySelectorAll("h2")].map(entry));
     view.dispatchEvent(new Event("filled", { bubbles: true }));
   } catch (error) {
     by("trouble").textContent = error.message;
@@ -170,7 +181,8 @@ function show_refused(job) {
   show_form();
   choose(WORK[job.kind]);
   if (job.state === "cancelled") { say("Cancelled."); return; }
-  refuse(job.error, job.progress.no_outcomes ?? job.progress.left_out);
+  refuse(job.error, job.progress.no_outcomes);
+  if (!job.progress.read || job.progress.left_out) by("reading").open = true;
   by("combine").hidden = !job.progress.no_outcomes;
   by("refused-rows").hidden = !(job.progress.left_out && "rejects.csv" in job.files);
   if (!by("refused-rows").hidden) by("refused-rows").href = job.files["rejects.csv"];

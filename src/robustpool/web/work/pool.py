@@ -48,7 +48,13 @@ def run(task: Task) -> dict[str, Any]:
     said = [str(each.message) for each in caught if not issubclass(each.category, (RowsLeftOutWarning, ClippedWarning))]
     clipped = [sentence] if (sentence := clipping(rule, given["rule"], clip, pooled, options)) else []
     if given["files"]:
-        by = f"the rule `{rule}`" if isinstance(rule, str) else "a fitted pool" if isinstance(rule, LearnedRule) else "a design"
+        by = (
+            f"the rule `{rule}`"
+            if isinstance(rule, str)
+            else "a fitted pool"
+            if isinstance(rule, LearnedRule)
+            else "a design"
+        )
         view = fragment(pooled_sections(pooled, by, [*said, *clipped]), "pooled")
         (task.results / uploads.VIEW).write_text(view, encoding="utf-8")
     said += remarks(pooled.rejected, pooled.tally, len(pooled.questions))[1]
