@@ -85,8 +85,10 @@ async function start(event) {
     say(`Sending ${by("table").files[0].name} …`);
     const job = await call("POST", path, body, { headers: { Prefer: "respond-async" }, signal: sending.signal });
     sent = job.id;
-    location.hash = `job=${job.id}`;
-    if (before && !by("begin").hidden) call("DELETE", `jobs/${before}`).catch(() => {}); // what failed before is not kept
+    if (before && !by("begin").hidden) { // what failed before is not kept
+      location.replace(`#job=${job.id}`);
+      call("DELETE", `jobs/${before}`).catch(() => {});
+    } else location.hash = `job=${job.id}`;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     refuse(error.message);
@@ -190,14 +192,12 @@ function show_refused(job) {
   if (sent === job.id) by("table").focus();
 }
 
-const again = "Choose the table again: the server has deleted it.";
-
 function repeat(kind) { // with the table that is still chosen, or after it is chosen again
   choose(kind);
   if (sent && sent === current().job) { start(); return; }
-  location.hash = "";
-  show_form();
-  say(again);
+  history.pushState(null, "", location.pathname);
+  show_place();
+  say("Choose the table again: the server has deleted it.");
   by("table").focus();
 }
 
@@ -208,9 +208,9 @@ async function remove(id, sentence) {
     (by("begin").hidden ? by("trouble") : by("said")).textContent = error.message;
     return;
   }
-  if (Object.values(current()).includes(id)) { location.hash = ""; show_form(); }
+  if (Object.values(current()).includes(id)) history.replaceState(null, "", location.pathname);
+  if (!current().job) show_place();
   say(sentence);
-  list_jobs();
   by("recent-title").focus();
 }
 
