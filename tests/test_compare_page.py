@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Download, Page
 
+    from robustpool.learning.records import FittedPool
+
 PATIENCE = 60_000  # milliseconds
 READ = "242 rows, 240 usable answers, 80 questions, 3 forecasters. 2 of 242 rows could not be used."
 NEW = b"question_id,f0,f1,f2\na,0.2,0.4,0.7\nb,0.9,,0.8\n"
@@ -36,11 +38,12 @@ NEW = b"question_id,f0,f1,f2\na,0.2,0.4,0.7\nb,0.9,,0.8\n"
 
 
 class Commanded(NamedTuple):
-    """What the command leaves: the rows of its scores and its advice as its page has them, and the rejected rows."""
+    """What the command leaves: the rows of its scores and its advice as its page has them, the rejected rows; and the library's pool."""
 
     scores: list[list[str]]
     advice: list[str]
     rejects: bytes
+    pool: FittedPool
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +80,9 @@ def commanded(tmp_path_factory: pytest.TempPathFactory) -> Commanded:
     lines = [[plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in table.split("<tr>")[2:]]
     lead = report.partition('<div class="lead">')[2].partition("</div>")[0]
     advice = [plain(text) for text in re.findall("<p>(.*?)</p>", lead)]
-    return Commanded(lines, advice, (folder / "rejects.csv").read_bytes())
+    pool = rp.compare(read_forecasts(folder / "forecasts.csv")).fitted
+    assert pool is not None
+    return Commanded(lines, advice, (folder / "rejects.csv").read_bytes(), pool)
 
 
 def plain(markup: str) -> str:
@@ -178,24 +183,26 @@ def test_the_page_says_what_the_command_says(
         rejects = content(page, "Rejected rows")
         assert rejects == (tmp_path / "rejects.csv").read_bytes()
         assert rejects == commanded.rejects or not name.endswith("csv")
-        pooled = rp.compare(read).fitted
         taken(page, "Fitted pool").save_as(tmp_path / "pool.json")
-        assert pooled is not None
-        assert rp.load_pool(tmp_path / "pool.json").hash == pooled.hash
+        pool = rp.load_pool(tmp_path / "pool.json")
+        assert pool.hash == commanded.pool.hash
         by = re.fullmatch(r"The pooled forecasts are those of (.*)\.", page.locator("#pooled-by").text_content() or "")
         assert by is not None
-        own = pooled.aggregate(read) if by[1] == "the fitted pool" else rp.aggregate_table(read, by[1].split()[-1])
+        own = pool.aggregate(read) if by[1] == "the fitted pool" else rp.aggregate_table(read, by[1].split()[-1])
         assert forecasts(content(page, "Pooled forecasts")) == own.frame("polars").rows()
         with page.context.expect_page() as opened:
             page.get_by_role("link", name="Report", exact=True).click()
         expect(opened.value.locator("h1")).to_have_text(f"Rules compared on {name}")
         opened.value.close()
-        id = id_of(page)
-        assert [each.name for each in (data / "jobs" / id).iterdir()] == ["results"]  # the table is gone
+        assert [each.name for each in (data / "jobs" / id_of(page)).iterdir()] == ["results"]  # the table is gone
+        page.reload()
+        result(page)
+        press(page, "Fit a pool with its own report")
+        expect(page.locator("#said")).to_have_text("Choose the table again: the server has deleted it.")
+        expect(page.get_by_label("Fit a pool")).to_be_checked()
 
 
 def test_a_pool_is_fitted_and_combines_new_forecasts(browser: Browser, server: Server, tmp_path: Path) -> None:
-    """The table of a comparison that was removed is still chosen; after a reload it is not."""
     with compared(browser, server) as page:
         press(page, "Try it with an example")
         result(page)
@@ -238,19 +245,6 @@ def test_a_pool_is_fitted_and_combines_new_forecasts(browser: Browser, server: S
         press(page, "Combine")
         result(page)
         assert forecasts(content(page, "Pooled forecasts")) == by_job
-
-
-def test_after_a_reload_the_table_is_chosen_again_for_a_pool(browser: Browser, server: Server) -> None:
-    with compared(browser, server, 360) as page:
-        choose(page, "forecasts.csv", as_csv())
-        press(page, "Compare")
-        result(page)
-        page.reload()
-        result(page)
-        press(page, "Fit a pool with its own report")
-        expect(page.locator("#said")).to_have_text("Choose the table again: the server has deleted it.")
-        expect(page.get_by_label("Fit a pool")).to_be_checked()
-        check_page(page)
 
 
 # --- tables without outcomes, and how tables are read -----------------------------------------------------------------
@@ -449,11 +443,12 @@ def test_a_result_is_found_again_by_its_address(browser: Browser, server: Server
 
 def test_everything_is_reached_by_tab(browser: Browser, server: Server) -> None:
     with compared(browser, server, dark=True) as page:
+        new = {"name": "new.csv", "mimeType": "text/csv", "buffer": NEW}
+        page.on("filechooser", lambda chooser: chooser.set_files(new))
         page.locator("#begin-title").focus()
         page.keyboard.press("Tab")
-        with page.expect_file_chooser() as chooser:
-            page.keyboard.press("Enter")
-        chooser.value.set_files({"name": "new.csv", "mimeType": "text/csv", "buffer": NEW})
+        expect(page.locator("#table")).to_be_focused()
+        page.keyboard.press("Enter")
         expect(page.locator("#chosen")).to_have_text("new.csv")
         reached = []
         for _ in range(40):
