@@ -420,11 +420,12 @@ def test_reload_cancel_and_remove_by_keyboard_on_a_phone(browser: Browser, serve
         page.get_by_role("button", name="Remove this from the server").focus()
         page.keyboard.press("Enter")
         expect(page.locator("#said")).to_have_text("Removed. Nothing of it is kept.")
-        expect(page.locator("#recent-title")).to_be_focused()
+        expect(page.locator("#begin-title")).to_be_focused()
         assert not (data / "jobs" / id).exists()
         before = page.locator("#recent tr").count()
         page.locator("#recent tr").first.get_by_role("button", name="Remove").click()
         expect(page.locator("#recent tr")).to_have_count(before - 1)
+        expect(page.locator("#recent-title")).to_be_focused()
         check_page(page)
 
 

@@ -201,7 +201,7 @@ function repeat(kind) { // with the table that is still chosen, or after it is c
   by("table").focus();
 }
 
-async function remove(id, sentence) {
+async function remove(id, sentence, place = "begin-title") {
   try {
     await call("DELETE", `jobs/${id}`);
   } catch (error) {
@@ -211,7 +211,7 @@ async function remove(id, sentence) {
   if (Object.values(current()).includes(id)) history.replaceState(null, "", location.pathname);
   if (!current().job) show_place();
   say(sentence);
-  by("recent-title").focus();
+  by(place).focus();
 }
 
 async function cancel() {
@@ -228,7 +228,7 @@ async function cancel() {
   }
 }
 
-const list_jobs = () => list(Object.keys(WORK), (job) => [titled(job), `#job=${job.id}`], (job) => remove(job.id, `Removed: ${titled(job)}.`));
+const list_jobs = () => list(Object.keys(WORK), (job) => [titled(job), `#job=${job.id}`], (job) => remove(job.id, `Removed: ${titled(job)}.`, "recent-title"));
 
 // --- where we are ---
 

@@ -30,6 +30,7 @@ def run(task: Task) -> dict[str, Any]:
     scoring, files = ScoringOptions(**task.options["scoring"]), task.options["files"]
     report, rejects = uploads.REPORT if task.options["report"] else None, uploads.REJECTS if files else None
     tell = uploads.teller(task)
+    task.note(doing="scoring the rules", share=0.0)
     compared = compare_table(
         table, scoring, how, file=uploads.source(task), rejects=rejects, report=report, progress=tell
     )

@@ -20,6 +20,7 @@ def run(task: Task) -> dict[str, Any]:
     """Fit a pool to the table."""
     table = uploads.read(task, uploads.reading(task))
     tell = uploads.teller(task)
+    task.note(doing="learning", share=0.0)
     pool = fit_table(table, FitOptions(**task.options["fitting"]), task.results / uploads.POOL, tell)
     worst, report = None, None
     if task.options["report"]:
