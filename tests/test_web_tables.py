@@ -19,7 +19,6 @@ import pytest
 from starlette.datastructures import QueryParams
 
 import robustpool as rp
-from forecasters import simulated
 from robustpool.cli import main
 from robustpool.errors import InputError, TooLargeError
 from robustpool.tables.reading import read_forecasts
@@ -27,6 +26,7 @@ from robustpool.tables.sources import NamedFile, open_engine
 from robustpool.web.multipart import boundary, split_parts
 from robustpool.web.queries import read_query
 from robustpool.web.tables import COMPARE_OPTIONS
+from sample_tables import as_csv, as_excel, as_parquet, rows
 from servers import serving
 
 if TYPE_CHECKING:
@@ -57,35 +57,6 @@ def small(folder: Path) -> Iterator[Server]:
     """A server with small limits."""
     with serving(folder, table_bytes=2**20, body_bytes=2**19) as running:
         yield running
-
-
-def rows() -> list[tuple[str, str, float, int]]:
-    """Forecasts with outcomes: 80 questions, 3 forecasters, and two rows that cannot be used."""
-    table = simulated(80, 3, slope=3.0, shared=0.3, seed=2)
-    answers = zip(table.question.tolist(), table.forecaster.tolist(), table.probability.tolist(), strict=True)
-    good = [(f"q{q}", f"f{f}", round(p, 3), int(table.outcome[q])) for q, f, p in answers]
-    return [*good, ("q1", "eve", 1.2, int(table.outcome[1])), ("q2", "eve", -0.5, int(table.outcome[2]))]
-
-
-NAMES = ("question_id", "forecaster_id", "probability", "outcome")
-
-
-def as_csv() -> bytes:
-    return "\n".join([",".join(NAMES), *(",".join(map(str, row)) for row in rows())]).encode()
-
-
-def as_parquet() -> bytes:
-    file = io.BytesIO()
-    pl.DataFrame(rows(), schema=NAMES, orient="row").write_parquet(file)
-    return file.getvalue()
-
-
-def as_excel() -> bytes:
-    book, file = openpyxl.Workbook(), io.BytesIO()
-    for row in [NAMES, *rows()]:
-        book.active.append(row)
-    book.save(file)
-    return file.getvalue()
 
 
 FORMATS: dict[str, tuple[Callable[[], bytes], str]] = {

@@ -2,10 +2,11 @@
 (function () {
   "use strict";
   const HINT = "There is more on the right: scroll sideways \u2192";
-  document.querySelectorAll(".scroll").forEach((box, number) => {
+  let number = 0;
+  const hint_at = (box) => {
     const hint = document.createElement("p");
     hint.className = "hint";
-    hint.id = "hint-" + number;
+    hint.id = "hint-" + number++;
     hint.textContent = HINT;
     hint.hidden = true;
     box.before(hint);
@@ -18,5 +19,7 @@
     const watcher = new ResizeObserver(look); // told once at the start, too
     watcher.observe(box);
     watcher.observe(box.firstElementChild);
-  });
+  };
+  document.querySelectorAll(".scroll").forEach(hint_at);
+  document.addEventListener("filled", (event) => event.target.querySelectorAll(".scroll").forEach(hint_at)); // a part of a page got its content
 })();

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..tables.rejecting import summary_lines
 from ..wording import counted
 from .page import Section, Table
 
 if TYPE_CHECKING:
+    from ..tables.pooled import PooledTable
     from ..tables.records import ForecastTable, RowsLeftOut, Tally
 
 UNDERSTOOD = {
@@ -27,23 +28,54 @@ MANY = 12
 """Columns of forecasters, or columns that are not used, that are listed one by one."""
 
 
-def reading_sections(table: ForecastTable) -> tuple[Section, ...]:
-    """What was read, and what was left out if that is anything."""
-    tally = table.tally
-    size = ", ".join(
-        counted(number, name)
-        for number, name in (
+class Read(NamedTuple):
+    """What became of the rows of a table."""
+
+    tally: Tally
+    rejected: RowsLeftOut
+    answers: int
+    questions: int
+    forecasters: int
+
+    @classmethod
+    def of_table(cls, table: ForecastTable) -> Read:
+        """Of a table that was read."""
+        return cls(table.tally, table.rejected, table.rows, len(table.questions), len(table.forecasters))
+
+    @classmethod
+    def of_pooled(cls, pooled: PooledTable) -> Read:
+        """Of a table that was combined while it was read."""
+        answers = int(pooled.answers.sum())
+        return cls(pooled.tally, pooled.rejected, answers, len(pooled.questions), pooled.forecasters)
+
+    @property
+    def size(self) -> str:
+        """How much there is, in a sentence."""
+        tally = self.tally
+        numbers = (
             (tally.entries, tally.entry if tally.entry == "row" else "cell"),
-            (table.rows, "usable answer"),
-            (len(table.questions), "question"),
-            (len(table.forecasters), "forecaster"),
+            (self.answers, "usable answer"),
+            (self.questions, "question"),
+            (self.forecasters, "forecaster"),
         )
-    )
+        return f"{', '.join(counted(number, name) for number, name in numbers)}."
+
+    @property
+    def left_out(self) -> str | None:
+        """How much could not be used, in a sentence; None if everything could."""
+        if not self.rejected.total:
+            return None
+        return f"{self.rejected.total:,} of {counted(self.tally.entries, self.tally.entry)} could not be used."
+
+
+def reading_sections(read: Read) -> tuple[Section, ...]:
+    """What was read, and what was left out if that is anything."""
+    tally, rejected = read.tally, read.rejected
     columns = Table("Columns", ("column", "understood as"), tuple(_columns(tally)))
-    lines = summary_lines(table.rejected, tally)
-    points = tuple(line for line in lines[table.rejected.total > 0 :] if not line.startswith(OF_COLUMNS))
-    read = Section("What was read", f"{size}.", (columns,), points)
-    return (read, left_out_section(table.rejected, tally)) if table.rejected.total else (read,)
+    lines = summary_lines(rejected, tally)
+    points = tuple(line for line in lines[rejected.total > 0 :] if not line.startswith(OF_COLUMNS))
+    section = Section("What was read", read.size, (columns,), points)
+    return (section, _left_out_section(read)) if rejected.total else (section,)
 
 
 OF_COLUMNS = ("forecasters: ", "columns that were not used: ")
@@ -61,12 +93,13 @@ def _columns(tally: Tally) -> list[tuple[str, str]]:
     return rows
 
 
-def left_out_section(rejected: RowsLeftOut, tally: Tally) -> Section:
+def _left_out_section(read: Read) -> Section:
     """The rows that were left out: how many for which reason, and the first of them."""
-    text = f"{rejected.total:,} of {counted(tally.entries, tally.entry)} could not be used. The others count."
+    rejected = read.rejected
     counts = sorted(rejected.counts.items(), key=lambda item: -item[1])
     reasons = Table("Reasons", ("rule", "rows"), tuple((rule, f"{count:,}") for rule, count in counts))
-    first = Table(
-        "The first of them", ("line", "reason"), tuple((str(each.line), each.reason) for each in rejected.first)
+    title = "All of them" if len(rejected.first) == rejected.total else "The first of them"
+    rows = tuple((str(each.line), each.reason) for each in rejected.first)
+    return Section(
+        "What was left out", f"{read.left_out} The others count.", (reasons, Table(title, ("line", "reason"), rows))
     )
-    return Section("What was left out", text, (reasons, first))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
+from ..errors import InputError
 from .guard import SANDBOX_POLICY
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["jobs"])
 
-SHOWN = ("design", "certificate")
-"""Kinds in the list of recent jobs."""
+SHOWN = ["design", "certificate"]
+"""Kinds in the list of recent jobs, unless others are named."""
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -53,10 +54,13 @@ def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
 
 
 @router.get("/jobs")
-async def recent(request: Request) -> dict[str, Any]:
-    """The latest designs and certificates, the newest first, without their results."""
+async def recent(request: Request, kind: Annotated[list[str], Query()] = SHOWN) -> dict[str, Any]:
+    """The latest jobs of some kinds, designs and certificates if none is named; the newest first, without their results."""
     jobs: Jobs = request.app.state.jobs
-    return {"jobs": [described(jobs, job) for job in jobs.recent(*SHOWN)]}
+    for each in kind:
+        if each not in jobs.kinds:
+            raise InputError(f"kind must be one of {', '.join(jobs.kinds)}; it is {each[:80]!r}.")
+    return {"jobs": [described(jobs, job) for job in jobs.recent(*kind)]}
 
 
 def _add_routes(base: str, kind: str | None) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ..html import TEMPLATES, templates
-from . import table_page
+from . import compare_page, table_page
 from .problems import RequestError
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 router = APIRouter(include_in_schema=False)
 
@@ -23,19 +27,23 @@ PAGES = {
 }
 """By path: the template in templates/web and the title in the menu."""
 
-VALUES = {"table": table_page.values}
+VALUES: dict[str, Callable[[Settings], dict[str, Any]]] = {
+    "table": lambda _: table_page.values(),
+    "compare": compare_page.values,
+}
 """What the template of a page needs besides, by its name."""
 
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".csv": "text/csv"}
 """Files that pages load from /static: page.css, page.js and whatever is in templates/web."""
 
 
-def render(path: str, **values: Any) -> str:
-    """A page as HTML."""
+def render(path: str, settings: Settings | None = None, **values: Any) -> str:
+    """A page as HTML, of a server with these settings."""
     from .. import __version__
 
     name, _ = PAGES[path]
-    values = VALUES.get(name, dict)() | values
+    settings = settings or Settings()
+    values = {"machine": settings.machine, **(VALUES[name](settings) if name in VALUES else {}), **values}
     page = templates().get_template(f"web/{name}.html")
     return page.render(pages=PAGES, path=path, version=__version__, root="/", link=lambda where: f"/{where}", **values)
 
@@ -46,7 +54,8 @@ def render(path: str, **values: Any) -> str:
 @router.get("/table")
 async def page(request: Request) -> Response:
     """A page; its script asks the API for everything else."""
-    return Response(render(request.url.path.strip("/")), media_type="text/html")
+    html = render(request.url.path.strip("/"), request.app.state.settings)
+    return Response(html, media_type="text/html")
 
 
 @router.get("/static/{name}")

@@ -43,3 +43,8 @@ class Settings:
     def local(self) -> bool:
         """Whether only this machine can reach the server."""
         return self.host in (LOCAL, "localhost", "::1")
+
+    @property
+    def machine(self) -> str:
+        """Where the data of people stay, as pages call it."""
+        return "this machine" if self.local else "the machine that runs this server"

@@ -221,7 +221,7 @@ def _form(accept: str) -> str:
 async def _answered(request: Request, kind: str, options: dict[str, Any], upload: Upload, *, keep: bool) -> Response:
     """Start the job and wait for it, unless the client prefers not to; what is not to be kept is removed."""
     jobs: Jobs = request.app.state.jobs
-    id = jobs.submit(kind, options, upload.files())
+    id = jobs.submit(kind, options, upload.files(), title=upload.name)
     place = {"Location": f"/api/v1/jobs/{id}"}
     if "respond-async" in request.headers.get("prefer", "").lower():
         return JSONResponse(described_job(jobs, jobs.get(id)), 202, place)

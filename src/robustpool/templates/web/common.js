@@ -14,10 +14,10 @@ export class Problem extends Error {
   constructor(sentence, status) { super(sentence); this.status = status; }
 }
 
-// Call the API: an object is sent as JSON, a File or Blob as it is. What comes back is the parsed JSON; a problem is thrown.
+// Call the API: an object is sent as JSON; a File, a Blob and FormData as they are. What comes back is the parsed JSON; a problem is thrown.
 export async function call(method, path, body, options = {}) {
   const headers = { ...(options.headers ?? {}) };
-  if (body !== undefined && !(body instanceof Blob)) {
+  if (body !== undefined && !(body instanceof Blob || body instanceof FormData)) {
     headers["Content-Type"] = "application/json";
     body = JSON.stringify(body);
   }
@@ -32,7 +32,7 @@ export async function call(method, path, body, options = {}) {
     const problem = await response.json().catch(() => ({}));
     throw new Problem(problem.detail ?? `The server answered ${response.status}.`, response.status);
   }
-  return options.blob ? response.blob() : response.status === 204 ? null : response.json();
+  return options.blob ? response.blob() : options.text ? response.text() : response.status === 204 ? null : response.json();
 }
 
 export function download(name, content, type = "application/json") {

@@ -1,8 +1,7 @@
 // The page that designs rules: a form, a job whose bounds close in, and its proof. All numbers come from the server as texts; only their places in the picture are made here.
 import { by, call, create } from "./common.js";
+import { badge, doing, ended, follow, list } from "./jobs.js";
 
-const STATES = { queued: "waiting", running: "running", paused: "paused", done: "done", failed: "failed", cancelled: "cancelled" };
-const ENDED = ["done", "failed", "cancelled"];
 const streams = { job: null, proof: null };
 let focus_next = null; // the heading of what was just started, once it is there
 
@@ -50,31 +49,16 @@ async function start(event) {
 
 // --- one job ---
 
-// Follow a job: the browser reconnects by itself when the server comes back.
-function follow(part, id, show) {
+function watch(part, id, show) {
   streams[part]?.close();
-  streams[part] = null;
-  if (!id) return;
-  const stream = (streams[part] = new EventSource(`/api/v1/jobs/${id}/events`));
-  stream.onmessage = (event) => {
-    by("lost").textContent = "";
-    const job = JSON.parse(event.data);
-    if (ENDED.includes(job.state)) { stream.close(); list(); }
+  streams[part] = id ? follow(id, (job) => {
+    if (ended(job)) list_jobs();
     show(job);
     if (focus_next && by(focus_next).checkVisibility()) { by(focus_next).focus(); focus_next = null; }
-  };
-  stream.onerror = () => {
-    if (stream.readyState === EventSource.CLOSED) {
-      by("lost").textContent = "The server does not know this job.";
-      if (part === "job") by("job").hidden = false;
-    } else by("lost").textContent = "The server does not answer. The page waits for it; the job is not lost.";
-  };
-}
-
-function badge(element, state) {
-  if (element.textContent === STATES[state]) return;
-  element.textContent = STATES[state];
-  element.className = `badge${state === "done" ? " proved" : state === "failed" ? " wrong" : ""}`;
+  }, (sentence, gone) => {
+    by("lost").textContent = sentence;
+    if (gone && part === "job") by("job").hidden = false;
+  }) : null;
 }
 
 function facts(list, pairs) {
@@ -86,7 +70,7 @@ function facts(list, pairs) {
 }
 
 function show_job(job) {
-  const progress = job.progress, active = !ENDED.includes(job.state);
+  const progress = job.progress, active = !ended(job);
   by("job").hidden = false;
   badge(by("state"), job.state);
   if (by("title").textContent !== job.title) by("title").textContent = job.title;
@@ -94,7 +78,7 @@ function show_job(job) {
   by("bounds").hidden = !progress.lower;
   for (const name of ["lower", "upper", "gap"]) by(name).textContent = progress[name] ?? "";
   draw(progress);
-  by("doing").textContent = job.state === "running" ? `${progress.doing ?? "setting up"}, ${job.took}` : job.state === "queued" ? "Other jobs come first." : "";
+  by("doing").textContent = doing(job, progress.doing ?? "setting up");
   by("pause").hidden = !(job.pausable && ["queued", "running"].includes(job.state));
   by("resume").hidden = job.state !== "paused";
   by("cancel").hidden = !active;
@@ -131,10 +115,10 @@ function show_proof(job) {
   by("proof").hidden = false;
   badge(by("proof-state"), job.state);
   by("proof-error").textContent = job.error ?? "";
-  by("proof-doing").textContent = job.state === "running" ? [job.progress.doing ?? "searching", job.progress.left, job.took].filter(Boolean).join(", ") : job.state === "queued" ? "Other jobs come first." : "";
-  by("share").hidden = ENDED.includes(job.state);
+  by("proof-doing").textContent = doing(job, job.progress.doing ?? "searching", job.progress.left);
+  by("share").hidden = ended(job);
   if (job.progress.share === undefined) by("share").removeAttribute("value"); else by("share").value = job.progress.share;
-  by("proof-cancel").hidden = ENDED.includes(job.state);
+  by("proof-cancel").hidden = ended(job);
   facts(by("proof-facts"), job.result?.facts);
   by("certificate").hidden = job.state !== "done";
   if (job.state === "done") by("certificate").href = job.files["certificate.json"];
@@ -163,44 +147,31 @@ async function prove(event) {
 
 // --- what there is ---
 
-async function list() {
-  let jobs;
-  try { ({ jobs } = await call("GET", "jobs")); } catch { return; }
-  by("none").hidden = jobs.length > 0;
-  by("recent-scroll").hidden = jobs.length === 0;
-  by("recent").replaceChildren(...jobs.map((job) => {
-    const row = create("tr"), what = create("td"), last = create("td"), began = new Date(job.created * 1000);
-    const place = job.kind === "design" ? `#job=${job.id}` : `#proof=${job.id}`;
-    what.append(create("a", `${job.kind === "design" ? "Design" : "Proof"}: ${job.title}`, { href: place }),
-      create("span", began.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }), { class: "when" }));
-    if (ENDED.includes(job.state)) {
-      const remove = create("button", "Remove", { type: "button", class: "plain", "aria-label": `Remove the ${job.kind} of ${job.title}` });
-      remove.addEventListener("click", async () => {
-        if (await act("DELETE", `jobs/${job.id}`)) { if (Object.values(current()).includes(job.id)) location.hash = ""; list(); by("recent-title").focus(); }
-      });
-      last.append(remove);
-    }
-    row.append(what, create("td", STATES[job.state]), last);
-    return row;
-  }));
+const list_jobs = () => list(["design", "certificate"], (job) => (job.kind === "design" ? [`Design: ${job.title}`, `#job=${job.id}`] : [`Proof: ${job.title}`, `#proof=${job.id}`]), remove);
+
+async function remove(job) {
+  if (!await act("DELETE", `jobs/${job.id}`)) return;
+  if (Object.values(current()).includes(job.id)) location.hash = "";
+  list_jobs();
+  by("recent-title").focus();
 }
 
 function show_place() {
   const { job, proof } = current();
   by("job").hidden = by("proof").hidden = true;
   by("lost").textContent = "";
-  follow("job", job, show_job);
-  follow("proof", proof, show_proof);
-  list();
+  watch("job", job, show_job);
+  watch("proof", proof, show_proof);
+  list_jobs();
 }
 
 by("form").addEventListener("submit", start);
 by("form").addEventListener("change", show_choices);
-by("pause").addEventListener("click", () => act("POST", `jobs/${current().job}/pause`).then(list));
-by("resume").addEventListener("click", () => act("POST", `jobs/${current().job}/resume`).then(list));
-by("cancel").addEventListener("click", () => act("DELETE", `jobs/${current().job}`).then(list));
+by("pause").addEventListener("click", () => act("POST", `jobs/${current().job}/pause`).then(list_jobs));
+by("resume").addEventListener("click", () => act("POST", `jobs/${current().job}/resume`).then(list_jobs));
+by("cancel").addEventListener("click", () => act("DELETE", `jobs/${current().job}`).then(list_jobs));
 by("prove-form").addEventListener("submit", prove);
-by("proof-cancel").addEventListener("click", () => act("DELETE", `jobs/${current().proof}`, "proof-error").then(list));
+by("proof-cancel").addEventListener("click", () => act("DELETE", `jobs/${current().proof}`, "proof-error").then(list_jobs));
 addEventListener("hashchange", show_place);
 show_choices();
 show_place();

@@ -27,6 +27,8 @@ class Task:
     tell: Callable[[dict[str, Any]], None]
     checkpoint_seconds: float = 5.0
     _told: float = field(default=float("-inf"), init=False)
+    _state: dict[str, Any] = field(default_factory=dict, init=False)
+    _noted: dict[str, Any] = field(default_factory=dict, init=False)
 
     @property
     def results(self) -> Path:
@@ -42,7 +44,14 @@ class Task:
 
     def progress(self, state: dict[str, Any]) -> None:
         """Say how far the work is; it may be called often."""
+        self._state = self._noted | state
         now = time.monotonic()
         if now - self._told >= EVERY:
             self._told = now
-            self.tell(state)
+            self.tell(self._state)
+
+    def note(self, **facts: Any) -> None:
+        """Say what holds until the end of the job, beside whatever `progress` says; it is never dropped."""
+        self._noted |= facts
+        self._state |= facts
+        self.tell(self._state)

@@ -10,7 +10,7 @@ from ...practice.comparing import ScoringOptions, compare_table
 from ...tables.pooling import aggregate_table
 from ...views.comparison_page import comparison_page
 from ...views.page import Section, fragment, write_page
-from ...views.reading_page import reading_sections
+from ...views.reading_page import Read, reading_sections
 from . import uploads
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ def run(task: Task) -> dict[str, Any]:
     scoring, files = ScoringOptions(**task.options["scoring"]), task.options["files"]
     report, rejects = uploads.REPORT if task.options["report"] else None, uploads.REJECTS if files else None
     tell = uploads.teller(task)
+    task.note(doing="scoring the rules", share=0.0)
     compared = compare_table(
         table, scoring, how, file=uploads.source(task), rejects=rejects, report=report, progress=tell
     )
     if files or report is not None:
-        tell("writing the report", 1.0)
+        task.note(doing="drawing the report", share=1.0)
         title = f"Rules compared on {task.options['name']}"
         page = comparison_page(compared.comparison, title=title, rejected=table.rejected.total)
     if report is not None:
@@ -48,8 +49,8 @@ def run(task: Task) -> dict[str, Any]:
 def _view(page: Page, table: ForecastTable) -> str:
     """What the page shows: what to do and why, what was read, and the first parts of the report with one table each."""
     scores, *others = page.sections[:SHOWN]
-    advice = Section("What to do", page.lead)
-    return fragment((advice, replace(scores, parts=scores.parts[:1]), *others, *reading_sections(table)), "compared")
+    sections = (Section("Advice", page.lead), replace(scores, parts=scores.parts[:1]), *others)
+    return fragment((*sections, *reading_sections(Read.of_table(table))), "compared")
 
 
 def _write_pooled(task: Task, table: ForecastTable, comparison: Comparison, scoring: ScoringOptions) -> None:
@@ -62,5 +63,7 @@ def _write_pooled(task: Task, table: ForecastTable, comparison: Comparison, scor
         else:
             pooled = aggregate_table(table, rule, clip=scoring.clip)
     pooled.write(task.results / uploads.POOLED)
+    by = "the fitted pool" if rule == "fitted" else f"the rule {rule}"
+    task.note(pooled=f"The pooled forecasts are those of {by}.")
     if pool is not None:
         pool.save(task.results / uploads.POOL)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import InputError
 from ...practice.reading import ReadingOptions, left_out, read_table, remarks
 from ...tables.rejecting import RejectedError, remedy
 from ...tables.sources import NamedFile
+from ...views.reading_page import Read
+from ...wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +27,9 @@ TABLE, OUTCOMES, RULE = "table", "outcomes", "rule.json"
 
 REJECTS, REPORT, POOLED, POOL, VIEW = "rejects.csv", "report.html", "pooled.csv", "pool.json", "view.html"
 """What the files of a job are called."""
+
+
+NO_OUTCOMES = "Without outcomes the table cannot be scored, but it can be combined."
 
 
 def source(task: Task) -> NamedFile:
@@ -41,10 +48,18 @@ def reading(task: Task) -> ReadingOptions:
 
 def read(task: Task, how: ReadingOptions) -> ForecastTable:
     """The table, if enough of it can be used; the rows that cannot are among the results, if files are wanted."""
-    with usable():
+    with usable(task):
         table = read_table(source(task), how.reading(), rejects(task), teller(task))
+    note_reading(task, Read.of_table(table))
+    if np.isnan(table.outcome).all():
+        task.note(no_outcomes=NO_OUTCOMES)
     refuse_unusable(table)
     return table
+
+
+def note_reading(task: Task, read: Read) -> None:
+    """Let the progress say what was read, and what was left out."""
+    task.note(read=read.size, **({} if read.left_out is None else {"left_out": read.left_out}))
 
 
 def refuse_unusable(table: Any) -> None:
@@ -55,11 +70,12 @@ def refuse_unusable(table: Any) -> None:
 
 
 @contextmanager
-def usable() -> Iterator[None]:
+def usable(task: Task) -> Iterator[None]:
     """Say what may help if no row can be used."""
     try:
         yield
     except RejectedError as error:
+        task.note(left_out=f"{counted(error.rejected.total, 'row')} could not be used.")
         raise InputError(f"{error}{remedy(error.rejected)}") from None
 
 
