@@ -189,6 +189,20 @@ def test_a_job_in_place_of_the_answer(server: Server) -> None:
     assert report.headers["content-security-policy"].startswith("sandbox")
 
 
+def test_kept_tables_are_listed_by_kind(server: Server) -> None:
+    id = post(server, "aggregate?files=true&name=listed.csv", as_csv()).headers["location"].rpartition("/")[2]
+    newest, *_ = server.call("GET", "jobs?kind=aggregate-table&kind=compare").json()["jobs"]
+    assert (newest["id"], newest["title"], newest["result"]) == (id, "listed.csv", None)
+    assert newest["progress"] == {}  # of a list only what it needs
+    job = server.call("GET", f"jobs/{id}").json()
+    assert job["progress"]["read"] == "242 rows, 240 usable answers, 80 questions, 3 forecasters."
+    assert job["progress"]["left_out"] == "2 of 242 rows could not be used."
+    assert id not in {each["id"] for each in server.call("GET", "jobs").json()["jobs"]}
+    status, sentence = problem(server.call("GET", "jobs?kind=nosuch"))
+    assert status == 422
+    assert sentence.startswith("kind must be one of design, ")
+
+
 def test_what_is_not_asked_for_is_not_kept(small: Server, folder: Path) -> None:
     assert post(small, "compare?draws=100&rule=mean&fit=false", as_csv()).status_code == 200
     assert post(small, "aggregate", as_csv()).status_code == 200

@@ -37,7 +37,7 @@ TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", 
 """Files that pages load from /static: page.css, page.js and whatever is in templates/web."""
 
 
-def render(path: str, settings: Settings | None = None, **values: Any) -> str:
+def render(path: str, settings: Settings | None = None, /, **values: Any) -> str:
     """A page as HTML, of a server with these settings."""
     from .. import __version__
 
