@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from .guard import SANDBOX_POLICY
+from .problems import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+    from typing import BinaryIO
 
     from .jobs.manager import Jobs
     from .jobs.store import Job
@@ -28,6 +32,9 @@ TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".parquet": "application/vnd.apache.parquet",
 }
+
+BLOCK = 2**16
+"""Bytes of a file that are read at once."""
 
 RETRY = 1000
 """Milliseconds after which a browser that lost the connection asks again."""
@@ -101,7 +108,7 @@ def _add_routes(base: str, kind: str | None) -> None:
         jobs.get(id, kind)
         return described(jobs, await jobs.resume(id), base)
 
-    @router.get(f"{one}/files/{{name}}", name=f"{base}: file", response_class=FileResponse)
+    @router.get(f"{one}/files/{{name}}", name=f"{base}: file", response_class=Response)
     async def file(request: Request, id: str, name: str) -> Response:
         """A file that the job left: the design, the report, the certificate."""
         jobs: Jobs = request.app.state.jobs
@@ -109,9 +116,24 @@ def _add_routes(base: str, kind: str | None) -> None:
         path = jobs.file(id, name)
         kind_of_file = TYPES.get(path.suffix, "application/octet-stream")
         if path.suffix == ".html":
-            policy = {"Content-Security-Policy": SANDBOX_POLICY}
-            return FileResponse(path, media_type=kind_of_file, headers=policy)
-        return FileResponse(path, media_type=kind_of_file, filename=name)
+            return _sent(path, {"Content-Type": kind_of_file, "Content-Security-Policy": SANDBOX_POLICY})
+        return _sent(path, {"Content-Type": kind_of_file, "Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _sent(path: Path, headers: dict[str, str]) -> Response:
+    """A file, always as a whole. It is opened now: whoever removes the job while it is sent does no harm."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise RequestError(404, f"the file {path.name!r} was removed.") from None
+    size = os.fstat(file.fileno()).st_size
+    return StreamingResponse(_blocks(file), headers={**headers, "Content-Length": str(size)})
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while block := file.read(BLOCK):
+            yield block
 
 
 async def _stream(jobs: Jobs, id: str, base: str) -> AsyncIterator[str]:
