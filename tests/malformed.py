@@ -120,7 +120,14 @@ DESIGN: Tree = {
     "world": "independent", "agents": 2, "prior_range": [0.1, 0.9], "reports": 3, "priors": 5, "nature": "grid", "lipschitz": 3.0, "loss": "square",
     "paradigm": "additive", "method": "cutting-planes", "tolerance": 0.01, "rounds": 3, "symmetric": True, "monotone": False, "states": 2,
 }  # fmt: skip
-PROOF: Tree = {"rule": "mean", "agents": 2, "prior_range": [0.3, 0.33], "loss": "square", "paradigm": "additive", "tolerance": 0.1}
+PROOF: Tree = {
+    "rule": "mean",
+    "agents": 2,
+    "prior_range": [0.3, 0.33],
+    "loss": "square",
+    "paradigm": "additive",
+    "tolerance": 0.1,
+}
 TABLE = b"question_id,ann,bob,outcome\nrain,0.7,0.6,1\nsnow,0.1,0.05,0\nhail,0.3,,0\n"
 RULES = (
     "mean", "robust", "extremized-odds", "extremized-odds:d=0", "extremized-odds:d=1e308", "extremized-odds:d=nan", "extremized-odds:d=-1",
@@ -145,11 +152,57 @@ class Arsenal:
     def escapes(self) -> tuple[str, ...]:
         """Names that lead out of the folder of the server, if anybody takes them for paths."""
         files = [str(each) for each in sorted(self.canary.iterdir())]
-        steps = [f"{up * k}{Path(file).name}" for file in files for k in (1, 2, 3, 4) for up in ("../", "..\\", "....//")]
-        odd = ["/etc/passwd", "../" * 12 + "etc/passwd", "/proc/self/environ", "C:\\boot.ini", "~/.bashrc", "\\\\host\\share", ".", "..", "/", "//", "-"]
-        shell = ["|id", "$(id)", "`id`", "'; DROP TABLE jobs;--", '"; --', "*", "?", "{jobs}", "%s", "\x00", "a\x00.csv", "\n", "CON", "jobs.sqlite", "lock"]
-        parts = [f"{self.job}/../{self.job}", f"../jobs/{self.job}", f"{self.job}\x00", self.job.upper(), "pool.json/", "./pool.json", "POOL.JSON"]
-        return (*files, *(f"file://{file}" for file in files), *(f"{file}\x00.png" for file in files), *steps, *odd, *shell, *parts)
+        steps = [
+            f"{up * k}{Path(file).name}" for file in files for k in (1, 2, 3, 4) for up in ("../", "..\\", "....//")
+        ]
+        odd = [
+            "/etc/passwd",
+            "../" * 12 + "etc/passwd",
+            "/proc/self/environ",
+            "C:\\boot.ini",
+            "~/.bashrc",
+            "\\\\host\\share",
+            ".",
+            "..",
+            "/",
+            "//",
+            "-",
+        ]
+        shell = [
+            "|id",
+            "$(id)",
+            "`id`",
+            "'; DROP TABLE jobs;--",
+            '"; --',
+            "*",
+            "?",
+            "{jobs}",
+            "%s",
+            "\x00",
+            "a\x00.csv",
+            "\n",
+            "CON",
+            "jobs.sqlite",
+            "lock",
+        ]
+        parts = [
+            f"{self.job}/../{self.job}",
+            f"../jobs/{self.job}",
+            f"{self.job}\x00",
+            self.job.upper(),
+            "pool.json/",
+            "./pool.json",
+            "POOL.JSON",
+        ]
+        return (
+            *files,
+            *(f"file://{file}" for file in files),
+            *(f"{file}\x00.png" for file in files),
+            *steps,
+            *odd,
+            *shell,
+            *parts,
+        )
 
     @cached_property
     def design(self) -> Tree:
@@ -185,7 +238,13 @@ class Arsenal:
             duckdb.execute(f"COPY (SELECT * FROM read_csv('{source}')) TO '{target}' (FORMAT parquet)")
             parquet = target.read_bytes()
         utf16 = TABLE.decode().encode("utf-16")
-        return {"csv": TABLE, "gzip": gzip.compress(TABLE), "utf-16": utf16, "excel": excel.getvalue(), "parquet": parquet}
+        return {
+            "csv": TABLE,
+            "gzip": gzip.compress(TABLE),
+            "utf-16": utf16,
+            "excel": excel.getvalue(),
+            "parquet": parquet,
+        }
 
     # --------------------------------------------------------------------------------------------- forecasts in JSON
 
@@ -218,7 +277,18 @@ class Arsenal:
 
     def kinds_of_bodies(self, rng: random.Random) -> bytes:
         """A body that is not what its header says, or has no header."""
-        body = rng.choice([b"", b" ", written(ONE), written(ONE).decode().encode("utf-16"), b"\xef\xbb\xbf" + written(ONE), b"\x00" * 50, b"\xff" * 50, TABLE])
+        body = rng.choice(
+            [
+                b"",
+                b" ",
+                written(ONE),
+                written(ONE).decode().encode("utf-16"),
+                b"\xef\xbb\xbf" + written(ONE),
+                b"\x00" * 50,
+                b"\xff" * 50,
+                TABLE,
+            ]
+        )
         kind = rng.choice(["", "application/json; charset=utf-16", "application/json;", "APPLICATION/JSON", "application/x+json", "application/json, text/csv",
                            "application/x-npy", "application/x-www-form-urlencoded", "multipart/form-data", "multipart/form-data; boundary=",
                            "multipart/form-data; boundary=\xff", "multipart/mixed; boundary=x", "a" * 3000])  # fmt: skip
@@ -230,7 +300,14 @@ class Arsenal:
     def paths(self, rng: random.Random) -> bytes:
         """Names of files wherever an address has a name."""
         name = rng.choice(self.escapes)
-        encoded = rng.choice([quote(name, safe=""), quote(name), quote(quote(name, safe=""), safe=""), name.replace("/", "%2f").replace("\\", "%5c")])
+        encoded = rng.choice(
+            [
+                quote(name, safe=""),
+                quote(name),
+                quote(quote(name, safe=""), safe=""),
+                name.replace("/", "%2f").replace("\\", "%5c"),
+            ]
+        )
         base = f"{API}/{rng.choice(ROUTES)}"
         target = rng.choice([
             f"{base}/{encoded}", f"{base}/{self.job}/files/{encoded}", f"{base}/{self.job}/{encoded}", f"{base}/{encoded}/files/pool.json",
@@ -242,8 +319,35 @@ class Arsenal:
 
     def ids(self, rng: random.Random) -> bytes:
         """Jobs that there are not, with every call that takes one."""
-        id = rng.choice(["0" * 16, "f" * 16, "0", "%00", "a" * 3000, "%F0%9F%92%A9", "%ff", "1e3", "None", "null", "%2e%2e", "..;", "%0d%0aX:y", quote("' OR 1=1 --")])
-        method, end = rng.choice([("GET", ""), ("DELETE", ""), ("GET", "/events"), ("POST", "/pause"), ("POST", "/resume"), ("GET", "/files/x"), ("PATCH", "")])
+        id = rng.choice(
+            [
+                "0" * 16,
+                "f" * 16,
+                "0",
+                "%00",
+                "a" * 3000,
+                "%F0%9F%92%A9",
+                "%ff",
+                "1e3",
+                "None",
+                "null",
+                "%2e%2e",
+                "..;",
+                "%0d%0aX:y",
+                quote("' OR 1=1 --"),
+            ]
+        )
+        method, end = rng.choice(
+            [
+                ("GET", ""),
+                ("DELETE", ""),
+                ("GET", "/events"),
+                ("POST", "/pause"),
+                ("POST", "/resume"),
+                ("GET", "/files/x"),
+                ("PATCH", ""),
+            ]
+        )
         return request(method, f"{API}/{rng.choice(ROUTES)}/{id}{end}", b"")
 
     def headers(self, rng: random.Random) -> bytes:
@@ -254,20 +358,42 @@ class Arsenal:
             ("POST", f"{API}/aggregate", written(ONE)), ("GET", f"{API}/jobs/{self.job}", b""), ("GET", f"{API}/jobs/{self.job}/files/pool.json", b""),
             ("GET", f"{API}/jobs/{self.job}/events", b""), ("HEAD", f"{API}/health", b""), ("GET", f"{API}/table/independent-2/certificate?bound=x", b""),
         ])  # fmt: skip
-        return request(method, target, body, *([] if any("Content-Type" in each for each in chosen) else [JSON]), *chosen)
+        return request(
+            method, target, body, *([] if any("Content-Type" in each for each in chosen) else [JSON]), *chosen
+        )
 
     def hosts(self, rng: random.Random) -> bytes:
         """Other hosts, methods and addresses."""
         host = rng.choice(["", "evil.example", "127.0.0.1:99999999", "127.0.0.1:", "[::1", "[", "]", "a b", "127.0.0.1@evil.example", "localhost:80:80", "\xff", "127.0.0.1/x", "::1", "[::1]"])  # fmt: skip
-        method = rng.choice(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "PATCH", "DELETE", "PROPFIND", "LOCK", "PURGE", "REPORT", "SEARCH", "POST"])
+        method = rng.choice(
+            [
+                "GET",
+                "HEAD",
+                "OPTIONS",
+                "TRACE",
+                "PUT",
+                "PATCH",
+                "DELETE",
+                "PROPFIND",
+                "LOCK",
+                "PURGE",
+                "REPORT",
+                "SEARCH",
+                "POST",
+            ]
+        )
         target = rng.choice(["/", f"{API}/health", f"{API}/health/", "/compare/", "*", "http://evil.example/", "/?" + "a=b&" * 3000, "/" + "a" * 9000,
                              "/#x", "/%", "/?%", f"{API}/table?setting=%ff", f"{API}/openapi.json?x", f"{API}/docs"])  # fmt: skip
         return request(method, target, b"", host=rng.choice([host, "127.0.0.1"]))
 
     def options(self, rng: random.Random) -> bytes:
         """Options with values that they cannot have. The body is no table: whatever passes does little work."""
-        pairs = [f"{rng.choice(OPTIONS)}={quote(rng.choice(VALUES), safe='%')}" for _ in range(rng.choice([1, 1, 2, 3, 50]))]
-        wrong = rng.choice(["clip=x", "draws=-1", "strict=2", "seed=1&seed=2", "nosuch=1"])  # so that most end before there is a job
+        pairs = [
+            f"{rng.choice(OPTIONS)}={quote(rng.choice(VALUES), safe='%')}" for _ in range(rng.choice([1, 1, 2, 3, 50]))
+        ]
+        wrong = rng.choice(
+            ["clip=x", "draws=-1", "strict=2", "seed=1&seed=2", "nosuch=1"]
+        )  # so that most end before there is a job
         pairs += [wrong] if rng.random() < 0.9 else []
         return request("POST", f"{API}/{rng.choice(['aggregate', 'compare', 'fit'])}?{'&'.join(pairs)}", b"x", CSV)
 
@@ -283,7 +409,18 @@ class Arsenal:
         file = io.BytesIO()
         np.save(file, values, allow_pickle=False)
         body = file.getvalue()
-        lies = ["(2, -1)", "(99999999999, 99999999999)", "(1e9,)", "(" * 300, "(1,)" * 500, "__import__('os')", "(True, True)", "(None,)", "()", "(-1, -2)"]
+        lies = [
+            "(2, -1)",
+            "(99999999999, 99999999999)",
+            "(1e9,)",
+            "(" * 300,
+            "(1,)" * 500,
+            "__import__('os')",
+            "(True, True)",
+            "(None,)",
+            "()",
+            "(-1, -2)",
+        ]
         way = rng.randrange(5)
         if way == 0:
             body = damaged(body, rng)
@@ -291,15 +428,35 @@ class Arsenal:
             text = f"{{'descr': '<f8', 'fortran_order': {rng.choice(['False', 'True', '1', 'None'])}, 'shape': {rng.choice(lies)}, }}".encode()
             body = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + bytes(16)
         elif way == 2:
-            descr = rng.choice(["|O", "<f8'", "<U1000000000", "|V8", "<f16", "x", "('<f8', (3,))", "<m8[ns]", ",".join(["f8"] * 50)])
+            descr = rng.choice(
+                ["|O", "<f8'", "<U1000000000", "|V8", "<f16", "x", "('<f8', (3,))", "<m8[ns]", ",".join(["f8"] * 50)]
+            )
             text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (1, 2), }}".encode()
-            body = b"\x93NUMPY" + rng.choice([b"\x01\x00", b"\x02\x00", b"\x03\x00", b"\xff\x00"]) + struct.pack("<H", rng.choice([len(text), 65535, 0])) + text
-        query = rng.choice(["", "", "?clip=nan", "?clip=1e999", "?clip=x", "?clip=0", f"?rule={quote(rng.choice([*RULES, *self.escapes])[:300])}"])
+            body = (
+                b"\x93NUMPY"
+                + rng.choice([b"\x01\x00", b"\x02\x00", b"\x03\x00", b"\xff\x00"])
+                + struct.pack("<H", rng.choice([len(text), 65535, 0]))
+                + text
+            )
+        query = rng.choice(
+            [
+                "",
+                "",
+                "?clip=nan",
+                "?clip=1e999",
+                "?clip=x",
+                "?clip=0",
+                f"?rule={quote(rng.choice([*RULES, *self.escapes])[:300])}",
+            ]
+        )
         return request("POST", f"{API}/aggregate{query}", body, NPY)
 
     def parts(self, rng: random.Random) -> bytes:
         """Several parts, badly divided, with names of files that lead elsewhere."""
-        names = [rng.choice(["table", "outcomes", "rule", "", "x", "table\x00", "../table", *self.escapes[:8]]) for _ in range(rng.choice([1, 1, 2, 11, 200]))]
+        names = [
+            rng.choice(["table", "outcomes", "rule", "", "x", "table\x00", "../table", *self.escapes[:8]])
+            for _ in range(rng.choice([1, 1, 2, 11, 200]))
+        ]
         content = rng.choice([b"x", b"", b"--x--", b"\r\n--x\r\n", b"\xff"])
         pieces = [
             b'--x\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n%s\r\n'
@@ -326,7 +483,14 @@ class Arsenal:
 
     def bombs(self, rng: random.Random) -> bytes:
         """Small files that expand."""
-        bomb = rng.choice([lambda: gzip_bomb(2**27), lambda: workbook_bomb(self.files["excel"], 2**25), sparse_workbook, lambda: parquet_bomb(10**7)])
+        bomb = rng.choice(
+            [
+                lambda: gzip_bomb(2**27),
+                lambda: workbook_bomb(self.files["excel"], 2**25),
+                sparse_workbook,
+                lambda: parquet_bomb(10**7),
+            ]
+        )
         return request("POST", f"{API}/{rng.choice(['aggregate', 'compare', 'fit'])}", bomb(), CSV)
 
     def huge(self, rng: random.Random) -> bytes:
@@ -353,8 +517,12 @@ class Arsenal:
         if rng.random() < 0.5:
             del tree["rule"]
             forged = _sealed(spoiled(self.design, rng, ODD[:40]))
-            tree["design"] = rng.choice([forged, json.dumps(rng.choice(self.escapes)).encode(), f'"{self.job}"'.encode()])
-        tree["tolerance"] = rng.choice([b"-1", b"0", b"NaN", b'"x"', b"1e999", b"1" + b"0" * 400])  # so that none is work
+            tree["design"] = rng.choice(
+                [forged, json.dumps(rng.choice(self.escapes)).encode(), f'"{self.job}"'.encode()]
+            )
+        tree["tolerance"] = rng.choice(
+            [b"-1", b"0", b"NaN", b'"x"', b"1e999", b"1" + b"0" * 400]
+        )  # so that none is work
         return request("POST", f"{API}/certificates", spoiled_options(tree, rng), JSON)
 
     def certificates(self, rng: random.Random) -> bytes:
@@ -374,9 +542,51 @@ class Arsenal:
     def framing(self, rng: random.Random) -> list[bytes]:
         """Lengths that are wrong, given twice, or together with chunks: the forms in which requests are smuggled."""
         body = written(ONE)
-        length = rng.choice([str(len(body) + 50), str(len(body) - 20), "-1", "+5", "0x10", "1e2", "", " ", "5, 6", "5\r\nContent-Length: 6", "9" * 30, "9" * 5000, "\x0b5", "5 5"])
-        coding = rng.choice(["chunked", "chunked, chunked", "chunked, identity", "identity", "xchunked", "\tchunked", "gzip, chunked", "chunked\r\nTransfer-Encoding: x", ""])
-        chunks = rng.choice([b"5\r\nhello\r\n0\r\n\r\n", b"5\r\nhel", b"-1\r\n", b"ffffffffffffffff\r\nx", b"5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n", b"zz\r\n", b"0\r\n\r\n", b"5\nhello\n0\n\n", b"0" * 5000, b"5\r\nhelloX\r\n0\r\n\r\n"])
+        length = rng.choice(
+            [
+                str(len(body) + 50),
+                str(len(body) - 20),
+                "-1",
+                "+5",
+                "0x10",
+                "1e2",
+                "",
+                " ",
+                "5, 6",
+                "5\r\nContent-Length: 6",
+                "9" * 30,
+                "9" * 5000,
+                "\x0b5",
+                "5 5",
+            ]
+        )
+        coding = rng.choice(
+            [
+                "chunked",
+                "chunked, chunked",
+                "chunked, identity",
+                "identity",
+                "xchunked",
+                "\tchunked",
+                "gzip, chunked",
+                "chunked\r\nTransfer-Encoding: x",
+                "",
+            ]
+        )
+        chunks = rng.choice(
+            [
+                b"5\r\nhello\r\n0\r\n\r\n",
+                b"5\r\nhel",
+                b"-1\r\n",
+                b"ffffffffffffffff\r\nx",
+                b"5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n",
+                b"zz\r\n",
+                b"0\r\n\r\n",
+                b"5\nhello\n0\n\n",
+                b"0" * 5000,
+                b"5\r\nhelloX\r\n0\r\n\r\n",
+            ]
+        )
         start = f"POST {API}/aggregate HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{JSON}\r\n"
         way = rng.randrange(4)
         if way == 0:
@@ -403,12 +613,21 @@ class Arsenal:
         ])  # fmt: skip
         ending = rng.choice([b"\r\nConnection: close\r\n\r\n", b"\n\n", b"\r\r", b"\r\n", b""])
         data = line + b"\r\n" + header + ending
-        data = rng.randbytes(rng.randrange(1, 400)) if rng.random() < 0.1 else damaged(data, rng) if rng.random() < 0.3 else data
+        data = (
+            rng.randbytes(rng.randrange(1, 400))
+            if rng.random() < 0.1
+            else damaged(data, rng)
+            if rng.random() < 0.3
+            else data
+        )
         return [data, END]
 
     def pipelines(self, rng: random.Random) -> list[bytes]:
         """Many requests at once, of which the last one closes the connection or is broken."""
-        many = [rng.choice([self.aggregate, self.ids, self.questions, self.kinds_of_bodies])(rng) for _ in range(rng.choice([2, 5, 30]))]
+        many = [
+            rng.choice([self.aggregate, self.ids, self.questions, self.kinds_of_bodies])(rng)
+            for _ in range(rng.choice([2, 5, 30]))
+        ]
         last = rng.choice([request("GET", f"{API}/health", b"", "Connection: close"), b"x\r\n\r\n"])
         return [b"".join(each for each in many if not each.startswith(b"HEAD")) + last]
 
@@ -431,7 +650,14 @@ class Arsenal:
     def slow(self, rng: random.Random) -> list[bytes]:
         """A request whose headers or body come in drops, and never to an end."""
         start = f"POST {API}/{rng.choice(['aggregate', 'verify', 'compare'])} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()
-        return rng.choice([[start, b"X", b"-", b"Y"], [start + b"Content-Length: 100\r\n\r\n", b"{", b" ", b" "], [b"P", b"O", b"S"], [start + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n", b" "]])
+        return rng.choice(
+            [
+                [start, b"X", b"-", b"Y"],
+                [start + b"Content-Length: 100\r\n\r\n", b"{", b" ", b" "],
+                [b"P", b"O", b"S"],
+                [start + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n", b" "],
+            ]
+        )
 
 
 Kind = Callable[[Arsenal, "random.Random"], Any]

@@ -205,19 +205,17 @@ def aftermath(siege: Siege) -> Iterator[str]:
         state: dict[str, float] = {}
         while time.monotonic() < deadline:
             state = gauges(client)
-            if state["jobs_queued"] == state["jobs_running"] == 0 and state["spare_workers"] >= 1:
+            left = {each.name for each in (siege.folder / "data" / "jobs").iterdir()} - {siege.arsenal.job}
+            if state["jobs_queued"] == state["jobs_running"] == 0 and state["spare_workers"] >= 1 and not left:
                 break
             time.sleep(0.1)
         else:
-            yield f"the workers are not free: {state}"
+            yield f"the workers are not free, or folders are left behind: {state}, {left}"
         if state.get("requests_in_flight") != 1:
             yield f"requests are still being answered: {state}"
     for process, memory in memories(siege.server.process.pid).items():
         if memory > MOST_MEMORY:
             yield f"process {process} took {memory // 1024} MB"
-    left = {each.name for each in (siege.folder / "data" / "jobs").iterdir()} - {siege.arsenal.job}
-    if left:
-        yield f"{len(left)} folders of jobs were left behind"
 
 
 def gauges(client: Client) -> dict[str, float]:

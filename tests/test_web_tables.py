@@ -10,7 +10,6 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import numpy as np
 import openpyxl
 import polars as pl
 import pytest
@@ -279,7 +278,10 @@ def test_outcomes_are_needed(server: Server) -> None:
     ("bomb", "sentence"),
     [
         (lambda: gzip_bomb(2**26), "'upload' must not expand to more than 1,048,576 bytes."),
-        (lambda: workbook_bomb(as_excel(), 2**26), "the workbook 'upload' must not expand to more than 1,048,576 bytes."),
+        (
+            lambda: workbook_bomb(as_excel(), 2**26),
+            "the workbook 'upload' must not expand to more than 1,048,576 bytes.",
+        ),
         (lambda: parquet_bomb(200_000), "the Parquet file 'upload' must not expand to more than 1,048,576 bytes; "),
         (lambda: b"0" * 2**20, "a body may have at most 524,288 bytes here; this one has more."),
     ],

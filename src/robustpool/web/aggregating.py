@@ -13,9 +13,11 @@ from starlette.responses import Response
 
 from .. import checks
 from ..errors import InputError
+from . import schemas
 from .bodies import as_object, parse_json, read_body
 from .combining import combined, combined_array
-from .tables import FORMS, POOL_DOCUMENTED, pooled_upload
+from .openapi import answer as documented
+from .tables import ANSWERS, FORMS, POOL_DOCUMENTED, pooled_upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -37,7 +39,7 @@ class PlainRoute(APIRoute):
         return self.endpoint
 
 
-@router.get("/health")
+@router.get("/health", responses={200: documented("The server answers.", schemas.HEALTH)})
 async def health() -> dict[str, Any]:
     """Whether the server answers, and its version."""
     from .. import __version__
@@ -45,7 +47,7 @@ async def health() -> dict[str, Any]:
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/rules")
+@router.get("/rules", responses={200: documented("The rules.", schemas.RULES_LISTED)})
 async def rules() -> dict[str, Any]:
     """As `robustpool rules --json`."""
     from ..views import results
@@ -99,8 +101,8 @@ _FORECASTS = {
     "minItems": 1,
     "items": {
         "anyOf": [
-            {"type": "number", "minimum": 0, "maximum": 1},
-            {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": 0, "maximum": 1}},
+            schemas.PROBABILITY,
+            {"type": "array", "minItems": 2, "items": schemas.PROBABILITY},
             {"type": "null"},
         ]
     },
@@ -108,21 +110,15 @@ _FORECASTS = {
 }
 _WEIGHTS = {"type": "array", "items": {"type": "number", "minimum": 0}}
 _NAMES = {"type": "array", "items": {"type": "string"}}
-_RULE = {
-    "anyOf": [{"type": "string"}, {"type": "object"}],
-    "default": "robust",
-    "description": "The name of a rule, with parameters as in extremized-odds:d=2.5, or the content of a design or of a fitted pool.",
-}
-_CLIP = {"type": "number", "minimum": 0, "exclusiveMaximum": 0.5}
 _ONE = {
     "type": "object",
     "required": ["forecasts"],
     "additionalProperties": False,
     "properties": {
         "forecasts": _FORECASTS,
-        "rule": _RULE,
+        "rule": schemas.RULE,
         "weights": _WEIGHTS,
-        "clip": _CLIP,
+        "clip": schemas.CLIP,
         "forecasters": _NAMES,
     },
 }
@@ -136,7 +132,7 @@ _MANY = {
     "type": "object",
     "required": ["questions"],
     "additionalProperties": False,
-    "properties": {"questions": {"type": "array", "items": _QUESTION}, "rule": _RULE, "clip": _CLIP},
+    "properties": {"questions": {"type": "array", "items": _QUESTION}, "rule": schemas.RULE, "clip": schemas.CLIP},
 }
 _FORECAST = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}, {"type": "null"}]}
 _ABOUT = {
@@ -182,6 +178,7 @@ router.add_api_route(
                 **FORMS,
             },
         },
+        202: ANSWERS[202],
         415: {"description": "The type of the body is not known."},
     },
 )

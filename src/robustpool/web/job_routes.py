@@ -11,7 +11,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from .guard import SANDBOX_POLICY
+from .openapi import answer
 from .problems import RequestError
+from .schemas import JOB, JOBS, REMOVED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -36,6 +38,16 @@ TYPES = {
 BLOCK = 2**16
 """Bytes of a file that are read at once."""
 
+Answers = dict[int | str, dict[str, Any]]
+
+_TEXT = {"schema": {"type": "string"}}
+JOB_ANSWER: Answers = {200: answer("The job.", JOB)}
+CANCEL_ANSWER: Answers = {200: answer("The job, or that it is removed.", {"anyOf": [JOB, REMOVED]})}
+EVENTS_ANSWER: Answers = {200: {"description": "The events.", "content": {"text/event-stream": _TEXT}}}
+FILE_ANSWER: Answers = {
+    200: {"description": "The file.", "content": {kind.partition(";")[0]: _TEXT for kind in TYPES.values()}}
+}
+
 RETRY = 1000
 """Milliseconds after which a browser that lost the connection asks again."""
 
@@ -59,7 +71,7 @@ def described(jobs: Jobs, job: Job, base: str = "jobs") -> dict[str, Any]:
     }
 
 
-@router.get("/jobs")
+@router.get("/jobs", responses={200: answer("The jobs.", JOBS)})
 async def recent(request: Request) -> dict[str, Any]:
     """The latest designs and certificates, the newest first, without their results."""
     jobs: Jobs = request.app.state.jobs
@@ -70,13 +82,13 @@ def _add_routes(base: str, kind: str | None) -> None:
     """The routes for jobs of a kind, or of any."""
     one = f"/{base}/{{id}}"
 
-    @router.get(one, name=f"{base}: state")
+    @router.get(one, name=f"{base}: state", responses=JOB_ANSWER)
     async def state(request: Request, id: str) -> dict[str, Any]:
         """How a job stands; its result once it is done."""
         jobs: Jobs = request.app.state.jobs
         return described(jobs, jobs.get(id, kind), base)
 
-    @router.get(f"{one}/events", name=f"{base}: events", response_class=StreamingResponse)
+    @router.get(f"{one}/events", name=f"{base}: events", response_class=StreamingResponse, responses=EVENTS_ANSWER)
     async def events(request: Request, id: str) -> Response:
         """The job now and after each change, as server-sent events; they end when the job ends."""
         jobs: Jobs = request.app.state.jobs
@@ -84,7 +96,7 @@ def _add_routes(base: str, kind: str | None) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream(jobs, id, base), media_type="text/event-stream", headers=headers)
 
-    @router.delete(one, name=f"{base}: cancel", status_code=200)
+    @router.delete(one, name=f"{base}: cancel", responses=CANCEL_ANSWER)
     async def cancel(request: Request, id: str) -> dict[str, Any]:
         """Cancel a job that has not ended; remove one that has, with its files."""
         jobs: Jobs = request.app.state.jobs
@@ -94,21 +106,21 @@ def _add_routes(base: str, kind: str | None) -> None:
             return {"id": id, "state": "removed"}
         return described(jobs, await jobs.cancel(id), base)
 
-    @router.post(f"{one}/pause", name=f"{base}: pause")
+    @router.post(f"{one}/pause", name=f"{base}: pause", responses=JOB_ANSWER)
     async def pause(request: Request, id: str) -> dict[str, Any]:
         """Stop a job at a checkpoint and free its worker."""
         jobs: Jobs = request.app.state.jobs
         jobs.get(id, kind)
         return described(jobs, await jobs.pause(id), base)
 
-    @router.post(f"{one}/resume", name=f"{base}: resume")
+    @router.post(f"{one}/resume", name=f"{base}: resume", responses=JOB_ANSWER)
     async def resume(request: Request, id: str) -> dict[str, Any]:
         """Continue a job that was paused."""
         jobs: Jobs = request.app.state.jobs
         jobs.get(id, kind)
         return described(jobs, await jobs.resume(id), base)
 
-    @router.get(f"{one}/files/{{name}}", name=f"{base}: file", response_class=Response)
+    @router.get(f"{one}/files/{{name}}", name=f"{base}: file", response_class=Response, responses=FILE_ANSWER)
     async def file(request: Request, id: str, name: str) -> Response:
         """A file that the job left: the design, the report, the certificate."""
         jobs: Jobs = request.app.state.jobs
