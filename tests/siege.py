@@ -45,6 +45,7 @@ MOST_MEMORY = 1500 * 2**10
 TOGETHER = 40
 """Raw conversations at the same time."""
 
+OUR_ERROR = "because of an error in the server"
 LONGEST = 1000
 FORBIDDEN = (SECRET.encode(), b"root:x:", b"Traceback (most", b'File "/')
 

@@ -11,12 +11,12 @@ from fastapi.routing import APIRoute
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from .. import checks
 from ..errors import InputError
 from . import schemas
 from .bodies import as_object, parse_json, read_body
 from .combining import combined, combined_array
 from .openapi import answer as documented
+from .queries import read_query
 from .tables import ANSWERS, FORMS, POOL_DOCUMENTED, pooled_upload
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 NPY = ("application/x-npy", "application/npy", "application/x-numpy")
+ARRAY_OPTIONS: dict[str, type] = {"rule": str, "clip": float}
 SMALL = 16_384
 """Bodies of up to so many bytes are answered at once; longer ones in a thread, so that others need not wait."""
 
@@ -64,13 +65,15 @@ async def aggregate(request: Request) -> Response:
     settings = request.app.state.settings
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind in ("application/json", "") or kind.endswith("+json"):
+        for name in request.query_params:
+            raise InputError(f"with a body of JSON, options are fields of the body; the query has {name[:80]!r}.")
         body = await read_body(request, settings.json_bytes)
         content = answer(body) if len(body) <= SMALL else await _in_thread(answer, body)
         return Response(content, media_type="application/json")
     if kind in NPY:
-        rule, clip = request.query_params.get("rule", "robust"), _clip(request.query_params.get("clip"))
+        options = read_query(request.query_params, ARRAY_OPTIONS)
         body = await read_body(request, settings.body_bytes)
-        array, clipped = await _in_thread(combined_array, body, rule, clip)
+        array, clipped = await _in_thread(combined_array, body, options.get("rule", "robust"), options.get("clip"))
         return Response(array, media_type=NPY[0], headers={"Robustpool-Clipped": str(clipped)})
     return await pooled_upload(request)
 
@@ -82,16 +85,6 @@ def answer(body: bytes) -> bytes:
 
 async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(threads, function, *arguments)
-
-
-def _clip(text: str | None) -> float | None:
-    """The clip of a query."""
-    if text is None:
-        return None
-    try:
-        return checks.number("clip", float(text))
-    except ValueError:
-        raise InputError(f"clip must be a number; it is {text[:80]!r}.") from None
 
 
 # --------------------------------------------------------------------------------------------- for the OpenAPI document

@@ -38,8 +38,8 @@ FIELDS_OF_A_QUESTION = ("id", "forecasts", "weights", "forecasters")
 def combined(data: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request, for one question or for many.
 
-    >>> combined({"forecasts": [0.7, 0.6], "rule": "mean"})
-    {'forecast': 0.65, 'rule': 'mean', 'clipped': 0, 'warnings': []}
+    >>> combined({"forecasts": [0.75, 0.5], "rule": "mean"})
+    {'forecast': 0.625, 'rule': 'mean', 'clipped': 0, 'warnings': []}
     """
     if "questions" in data:
         return _many(data)

@@ -43,9 +43,16 @@ Answers = dict[int | str, dict[str, Any]]
 _TEXT = {"schema": {"type": "string"}}
 JOB_ANSWER: Answers = {200: answer("The job.", JOB)}
 CANCEL_ANSWER: Answers = {200: answer("The job, or that it is removed.", {"anyOf": [JOB, REMOVED]})}
-EVENTS_ANSWER: Answers = {200: {"description": "The events.", "content": {"text/event-stream": _TEXT}}}
+_EVENTS = {"schema": {"description": "The data of each event are the job, as JSON."}}
+EVENTS_ANSWER: Answers = {200: {"description": "The events.", "content": {"text/event-stream": _EVENTS}}}
 FILE_ANSWER: Answers = {
-    200: {"description": "The file.", "content": {kind.partition(";")[0]: _TEXT for kind in TYPES.values()}}
+    200: {
+        "description": "The file.",
+        "content": {
+            kind.partition(";")[0]: {"schema": {"type": "object"}} if ending == ".json" else _TEXT
+            for ending, kind in TYPES.items()
+        },
+    }
 }
 
 RETRY = 1000

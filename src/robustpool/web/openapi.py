@@ -46,8 +46,9 @@ FORECASTS = "question_id,ann,bob,outcome\nrain,0.7,0.6,1\nsnow,0.1,0.05,0\n"
 
 CERTIFICATE: Schema = {
     "type": "object",
-    "required": ["format", "family", "aggregator", "upper", "lower", "claims", "hash"],
-    "properties": {"format": {"type": "string", "pattern": "^robustpool-certificate/[0-9]+$"}},
+    "required": ["format"],
+    "properties": {"format": {"type": "string", "pattern": "^robustpool-certificate/"}},
+    "description": "Whatever else is missing or wrong is said in the verdict.",
 }
 
 
@@ -170,6 +171,13 @@ PROBLEM_SCHEMA: Schema = {
         "detail": {"type": "string"},
     },
 }
+PREFER: Schema = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "With `respond-async` the answer is 202 and the job; other preferences mean nothing here.",
+}
 OWN_ERRORS = ("HTTPValidationError", "ValidationError")
 """Schemas that FastAPI adds for errors which are problems here, too."""
 
@@ -209,6 +217,8 @@ def _completed(document: Schema) -> Schema:
                 _describe(entry, call)
             _name_problems(entry, call.statuses if call else {})
             _name_ids(entry)
+            if "202" in entry["responses"] and "200" in entry["responses"]:
+                entry.setdefault("parameters", []).append(PREFER)
     return document
 
 
