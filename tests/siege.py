@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from malformed import Kind
 
-LIMITS = {
+LIMITS: dict[str, Any] = {
     "json_bytes": 2**20,
     "body_bytes": 2 * 2**20,
     "table_bytes": 8 * 2**20,
@@ -130,12 +130,16 @@ def wrongs(answer: Answer) -> Iterator[str]:
         yield f"the error is no problem but {kind!r}: {shown}"
     if answer.body and kind.endswith("json"):
         try:
-            data = json.loads(answer.body, parse_constant=lambda name: {}[name])
-        except (ValueError, KeyError) as error:
+            data = json.loads(answer.body, parse_constant=_no_constant)
+        except ValueError as error:
             yield f"this is no JSON ({error!r}): {shown}"
             return
         if answer.status >= 400:
             yield from wrongs_of_problem(answer.status, data)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def wrongs_of_problem(status: int, data: Any) -> Iterator[str]:

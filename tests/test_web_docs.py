@@ -43,7 +43,9 @@ def routes() -> Iterator[APIRoute]:
         yield from (route for route in getattr(router, "routes", ()) if isinstance(route, APIRoute))
 
 
-ROUTES = [f"{method} {API}{route.path}" for route in routes() if route.include_in_schema for method in route.methods]
+ROUTES = [
+    f"{method} {API}{route.path}" for route in routes() if route.include_in_schema for method in route.methods or ()
+]
 SHOWN = {f"{call.method} {call.path}": call for call in shown_calls(DOCUMENT)}
 PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 

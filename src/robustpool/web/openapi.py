@@ -13,7 +13,7 @@ from . import options, schemas
 from .problems import PROBLEM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fastapi import FastAPI
 
@@ -80,7 +80,13 @@ def own_schemas() -> Mapping[str, Schema]:
     from ..losses import LOSSES
     from ..solvers.solve import NATURES, SOLVERS
 
-    words = {"world": WORLDS, "loss": LOSSES, "paradigm": PARADIGMS, "nature": NATURES, "method": SOLVERS}
+    words: dict[str, Iterable[str]] = {
+        "world": WORLDS,
+        "loss": LOSSES,
+        "paradigm": PARADIGMS,
+        "nature": NATURES,
+        "method": SOLVERS,
+    }
     return {
         **{name: {"type": ["string", "null"], "enum": [*each, None]} for name, each in words.items()},
         "rule": schemas.optional(schemas.RULE_NAME),

@@ -159,7 +159,8 @@ class Protocol(HttpToolsProtocol):
         if load.waiting >= load.settings.waiting and cycle.scope["path"] != ALWAYS:
             load.metrics.refused += 1
             cycle.response_started = cycle.response_complete = True
-            self.transport.write(BUSY if cycle.keep_alive else BUSY_CLOSING)
+            words = BUSY if cycle.keep_alive else BUSY_CLOSING
+            self.transport.write(words[: words.index(b"{")] if cycle.scope["method"] == "HEAD" else words)
             if not cycle.keep_alive:
                 self.transport.close()
             self.loop.call_soon(self.on_response_complete)
