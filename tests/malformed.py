@@ -21,12 +21,13 @@ import openpyxl
 import hostile
 import robustpool as rp
 from bombs import gzip_bomb, parquet_bomb, sparse_workbook, workbook_bomb
-from damage import damaged, places
+from damage import damaged
 from forecasters import simulated
+from odd_values import HEADERS, ODD, OPTIONS, RULES, VALUES, Tree, spoiled, spoiled_options, written
 from robustpool.designs.design_file import content_hash, save_design
 from robustpool.families.family_file import EXAMPLES
 from robustpool.minimax.proofs import file_of
-from wire import END, request
+from wire import request
 
 if TYPE_CHECKING:
     import random
@@ -35,64 +36,6 @@ API = "/api/v1"
 JSON = "Content-Type: application/json"
 CSV = "Content-Type: text/csv"
 NPY = "Content-Type: application/x-npy"
-
-Tree = Any
-"""JSON whose leaves may be bytes, which stand for themselves: so a tree can be what no JSON is."""
-
-ODD: tuple[bytes, ...] = (
-    b"null", b"true", b"false", b'""', b'"0.5"', b'"x"', b"[]", b"{}", b"[[]]", b"[{}]", b"[null]", b"-1", b"0", b"2", b"-0.0",
-    b"NaN", b"Infinity", b"-Infinity", b"nan", b"1e999", b"-1e999", b"1e308", b"1.7976931348623157e308", b"5e-324", b"1e-999",
-    b"9007199254740993", b"9223372036854775808", b"-9223372036854775809", b"18446744073709551616", b"1" + b"0" * 400,
-    b"-1" + b"0" * 4000, b"9" * 5000, b"0." + b"3" * 3000, b"01", b"+1", b".5", b"1.", b"0x10", b"1_0", b"1/3", b'"1/3"', b'"70 %"',
-    b'"\\ud800"', b'"\\udc00\\ud800"', b'"\\u0000"', b'"a\\r\\nSet-Cookie: a=b"', b'"\xff\xfe"', b'"\xed\xa0\x80"', b'"' + b"\xe2\x80\xae" + b'"',
-    b"[" * 150 + b"]" * 150, b"[" * 20000, b'{"a":' * 300 + b"1" + b"}" * 300, b'"' + b"a" * 20000 + b'"', b"'x'", b"", b"[0.5,]", b"undefined",
-    b'{"__proto__": 1}', b'{"__class__": "x"}', b'"{0.__class__}"', b'"%s%n"', b'"<script>"', b'"robust"', b"[0.2, 0.8]", b"[0.2, 0.9]", b"[[0.2, 0.8]]",
-)  # fmt: skip
-HEADERS: tuple[str, ...] = (
-    "Accept: application/json", "Accept: */*;q=nan", "Accept: " + "a/b," * 500, "Accept: \x00", "Prefer: respond-async, handling=lenient",
-    "Prefer: handling=lenient", "Prefer: wait=-1", "Range: bytes=0-0", "Range: bytes=5-1", "Range: bytes=" + "0-1," * 500, "Range: x",
-    'If-None-Match: "x"', "If-None-Match: *", "If-Modified-Since: x", "Last-Event-ID: -1", "Last-Event-ID: ../../x", "Expect: 100-continue",
-    "Expect: x", "Content-Encoding: gzip", "Accept-Encoding: gzip;q=0", "Authorization: Bearer x", "Authorization: Basic \xff", "Cookie: \xff=\xfe; ;;=",
-    "X-Forwarded-Host: evil.example", "X-Forwarded-For: 1.2.3.4", "X-HTTP-Method-Override: DELETE", "Origin: http://127.0.0.1", "Origin: null",
-    "Sec-Fetch-Site: cross-site", "Referer: x", "Upgrade: websocket", "Connection: keep-alive, x", "Content-Type: x", "Content-Type: text/csv; charset=\xff",
-)  # fmt: skip
-
-
-def written(tree: Tree) -> bytes:
-    """A tree as JSON, but for its odd leaves."""
-    if isinstance(tree, bytes):
-        return tree
-    if isinstance(tree, dict):
-        return b"{" + b",".join(json.dumps(key).encode() + b":" + written(value) for key, value in tree.items()) + b"}"
-    if isinstance(tree, list):
-        return b"[" + b",".join(map(written, tree)) + b"]"
-    return json.dumps(tree).encode()
-
-
-def spoiled(tree: Tree, rng: random.Random, odd: tuple[bytes, ...] = ODD) -> bytes:
-    """A tree with some wrong places, as bytes; sometimes the bytes are wrong, too."""
-    tree = json.loads(json.dumps(tree))
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        inside, key = rng.choice(places(tree) or [(None, None)])
-        way = rng.randrange(6)
-        if inside is None or way == 0:
-            tree = tree if isinstance(tree, bytes) or inside is not None else rng.choice(odd)
-        elif way == 1:
-            del inside[key]
-        elif way == 2 and isinstance(inside, dict):
-            inside[rng.choice(["", "x", "rule ", "Forecasts", "\x00", "__proto__", "a" * 500])] = rng.choice(odd)
-        elif way == 2:
-            inside.append(rng.choice(odd))
-        else:
-            inside[key] = rng.choice(odd)
-    body = written(tree)
-    way = rng.randrange(12)
-    if way == 0:
-        return damaged(body, rng)
-    if way == 1 and body.startswith(b"{"):
-        return b"{" + body[1:-1] + b"," + body[1:]  # every field twice
-    return body
-
 
 # ------------------------------------------------------------------------------------------------------------ what there is
 
@@ -129,15 +72,6 @@ PROOF: Tree = {
     "tolerance": 0.1,
 }
 TABLE = b"question_id,ann,bob,outcome\nrain,0.7,0.6,1\nsnow,0.1,0.05,0\nhail,0.3,,0\n"
-RULES = (
-    "mean", "robust", "extremized-odds", "extremized-odds:d=0", "extremized-odds:d=1e308", "extremized-odds:d=nan", "extremized-odds:d=-1",
-    "log-odds:alpha=1e300", "karmarkar:a=1e-300", "trimmed-mean:share=0.5", "bordley:prior=1e-320", "mean:", "mean:d=1", "mean:d", ":", "=", "a=b:c=d,e=f",
-    "ROBUST", " robust", "robust\n", "robust\x00", "r" * 5000, "", "\u202e", "beta-pool:a=1e308", "average-prior:mu=2", "neyman-odds:n=0", "minimax-log",
-)  # fmt: skip
-OPTIONS = ("rule", "clip", "name", "layout", "format", "column", "odds", "options", "decimal", "date-format", "reference", "recalibrate", "cluster",
-    "as-of", "half-life", "draws", "seed", "pairs", "fit", "rolling", "percent", "strict", "files", "report", "per-forecaster", "outcomes", "rejects", "out", "x")  # fmt: skip
-VALUES = ("", "nan", "inf", "-1", "1e999", "1" * 30, "0x1", "true", "x", "1.5", "[1]", "{}", "\x00", "\r\nA: b", "\ud7ff", "%00", "%", "%zz", "%ff%fe", "a" * 1001,
-    "a" * 9000, "../..", "=", "&", "question_id=x", "probability=outcome", "0", "1", "2020-13-45", "%Y", "9999999999", "0.5", "decimal", "platt", "mean")  # fmt: skip
 ROUTES = ("jobs", "designs", "certificates")
 
 
@@ -483,23 +417,27 @@ class Arsenal:
 
     def bombs(self, rng: random.Random) -> bytes:
         """Small files that expand."""
-        bomb = rng.choice(
-            [
-                lambda: gzip_bomb(2**27),
-                lambda: workbook_bomb(self.files["excel"], 2**25),
-                sparse_workbook,
-                lambda: parquet_bomb(10**7),
-            ]
-        )
-        return request("POST", f"{API}/{rng.choice(['aggregate', 'compare', 'fit'])}", bomb(), CSV)
+        bombs: list[Callable[[], bytes]] = [
+            lambda: gzip_bomb(2**27),
+            lambda: workbook_bomb(self.files["excel"], 2**25),
+            sparse_workbook,
+            lambda: parquet_bomb(10**7),
+        ]
+        path = rng.choice(["aggregate", "compare", "fit"])
+        return request("POST", f"{API}/{path}", rng.choice(bombs)(), CSV)
 
     def huge(self, rng: random.Random) -> bytes:
         """Bodies beyond the limits, and just below them."""
         path = rng.choice(["aggregate", "explain", "verify", "compare", "designs"])
-        body = rng.choice([
-            lambda: b"[" * 2**20, lambda: b'{"forecasts":[' + b"0.5," * 200_000 + b"0.5]}", lambda: b" " * 3 * 2**20, lambda: b'{"a":"' + b"x" * 2**20,
-            lambda: b'{"questions":[' + b'{"forecasts":[0.5]},' * 40_000 + b'{"forecasts":[2]}]}', lambda: b'{"rule":"' + b"x" * 900_000 + b'"}',
-        ])()  # fmt: skip
+        bodies: list[Callable[[], bytes]] = [
+            lambda: b"[" * 2**20,
+            lambda: b" " * 3 * 2**20,
+            lambda: b'{"a":"' + b"x" * 2**20,
+            lambda: b'{"rule":"' + b"x" * 900_000 + b'"}',
+            lambda: b'{"forecasts":[' + b"0.5," * 200_000 + b"0.5]}",
+            lambda: b'{"questions":[' + b'{"forecasts":[0.5]},' * 40_000 + b'{"forecasts":[2]}]}',
+        ]
+        body = rng.choice(bodies)()
         return request("POST", f"{API}/{path}", body, rng.choice([JSON, JSON, CSV]))
 
     # ----------------------------------------------------------------------------------------- designs, proofs, certificates
@@ -537,128 +475,6 @@ class Arsenal:
         referee = rng.choice(["", "", "", "?referee=x"])
         return request("POST", f"{API}/verify{referee}", body, JSON)
 
-    # ------------------------------------------------------------------------------------------------------------ raw bytes
-
-    def framing(self, rng: random.Random) -> list[bytes]:
-        """Lengths that are wrong, given twice, or together with chunks: the forms in which requests are smuggled."""
-        body = written(ONE)
-        length = rng.choice(
-            [
-                str(len(body) + 50),
-                str(len(body) - 20),
-                "-1",
-                "+5",
-                "0x10",
-                "1e2",
-                "",
-                " ",
-                "5, 6",
-                "5\r\nContent-Length: 6",
-                "9" * 30,
-                "9" * 5000,
-                "\x0b5",
-                "5 5",
-            ]
-        )
-        coding = rng.choice(
-            [
-                "chunked",
-                "chunked, chunked",
-                "chunked, identity",
-                "identity",
-                "xchunked",
-                "\tchunked",
-                "gzip, chunked",
-                "chunked\r\nTransfer-Encoding: x",
-                "",
-            ]
-        )
-        chunks = rng.choice(
-            [
-                b"5\r\nhello\r\n0\r\n\r\n",
-                b"5\r\nhel",
-                b"-1\r\n",
-                b"ffffffffffffffff\r\nx",
-                b"5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n",
-                b"zz\r\n",
-                b"0\r\n\r\n",
-                b"5\nhello\n0\n\n",
-                b"0" * 5000,
-                b"5\r\nhelloX\r\n0\r\n\r\n",
-            ]
-        )
-        start = f"POST {API}/aggregate HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{JSON}\r\n"
-        way = rng.randrange(4)
-        if way == 0:
-            data = f"{start}Content-Length: {length}\r\n\r\n".encode() + body
-        elif way == 1:
-            data = f"{start}Transfer-Encoding: {coding}\r\n\r\n".encode() + chunks
-        elif way == 2:
-            data = f"{start}Content-Length: {length}\r\nTransfer-Encoding: {coding}\r\n\r\n".encode() + chunks
-        else:
-            hidden = f"GET {API}/jobs/{self.job} HTTP/1.1\r\nHost: evil.example\r\n\r\n".encode()
-            data = f"{start}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + b"0\r\n\r\n" + hidden
-        return [data, END] if rng.random() < 0.5 else [data]
-
-    def no_http(self, rng: random.Random) -> list[bytes]:
-        """Lines that are no request, and bytes of other protocols."""
-        line = rng.choice([
-            b"", b"\r\n", b"GET", b"GET /", b"GET / HTTP/9.9", b"GET / HTTP/1.1 x", b"GET  /  HTTP/1.1", b"get / http/1.1", b"G\x00T / HTTP/1.1", b"\x16\x03\x01\x02", b"PRI * HTTP/2.0",
-            b"GET /\xff HTTP/1.1", b"GET /a b HTTP/1.1", b"GET /\x00 HTTP/1.1", b"GET http://127.0.0.1 HTTP/1.1", b"GET ?x HTTP/1.1", b"GET //[ HTTP/1.1", b"CONNECT a:1 HTTP/1.1",
-            b"CONNECT / HTTP/1.1", b"BREW / HTTP/1.1", b"GET / HTTP/1.0", b"GET / HTTP/0.9", b"A" * 70000, b"GET /" + b"a" * 70000 + b" HTTP/1.1", b"GET / ICE/1.0", b"SOURCE / HTTP/1.1",
-        ])  # fmt: skip
-        header = rng.choice([
-            b"Host: 127.0.0.1", b"Host", b": x", b"Host 127.0.0.1", b"Host: a\r\n b", b" Host: x", b"Host: 127.0.0.1\r\nHost: evil.example", b"H\x00st: x", b"Host: \x00", b"Host: a\rb",
-            b"Host : 127.0.0.1", b"X" * 70000 + b": y", b"\xff: \xff", b"Host: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade", b"Host: 127.0.0.1\r\nUpgrade: h2c\r\nConnection: Upgrade",
-        ])  # fmt: skip
-        ending = rng.choice([b"\r\nConnection: close\r\n\r\n", b"\n\n", b"\r\r", b"\r\n", b""])
-        data = line + b"\r\n" + header + ending
-        data = (
-            rng.randbytes(rng.randrange(1, 400))
-            if rng.random() < 0.1
-            else damaged(data, rng)
-            if rng.random() < 0.3
-            else data
-        )
-        return [data, END]
-
-    def pipelines(self, rng: random.Random) -> list[bytes]:
-        """Many requests at once, of which the last one closes the connection or is broken."""
-        many = [
-            rng.choice([self.aggregate, self.ids, self.questions, self.explain])(rng)
-            for _ in range(rng.choice([2, 5, 30]))
-        ]
-        last = rng.choice([request("GET", f"{API}/health", b"", "Connection: close"), b"x\r\n\r\n"])
-        return [b"".join(each for each in many if not each.startswith(b"HEAD")) + last]
-
-    def floods(self, rng: random.Random) -> list[bytes]:
-        """Headers without end."""
-        header = rng.choice([b"X: y\r\n", b"X: " + b"y" * 9000 + b"\r\n", b"Cookie: a=b\r\n", b"y" * 1000])
-        return [b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", header * (200_000 // len(header)), END]
-
-    def broken_off(self, rng: random.Random) -> list[bytes]:
-        """A request of any kind that ends before its end."""
-        whole = rng.choice([self.aggregate, self.explain, self.parts, self.arrays, self.paths, self.headers])(rng)
-        return [whole[: rng.randrange(1, len(whole))], END]
-
-    def streams(self, rng: random.Random) -> list[bytes]:
-        """A body in chunks that is longer than the limit, without a length that says so."""
-        path = rng.choice(["aggregate", "verify", "compare", "explain"])
-        head = f"POST {API}/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{rng.choice([JSON, CSV])}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-        return [head.encode(), *[b"40000\r\n" + b" " * 2**18 + b"\r\n"] * 12, b"0\r\n\r\n"]
-
-    def slow(self, rng: random.Random) -> list[bytes]:
-        """A request whose headers or body come in drops, and never to an end."""
-        start = f"POST {API}/{rng.choice(['aggregate', 'verify', 'compare'])} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()
-        return rng.choice(
-            [
-                [start, b"X", b"-", b"Y"],
-                [start + b"Content-Length: 100\r\n\r\n", b"{", b" ", b" "],
-                [b"P", b"O", b"S"],
-                [start + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n", b" "],
-            ]
-        )
-
 
 Kind = Callable[[Arsenal, "random.Random"], Any]
 
@@ -684,23 +500,6 @@ KINDS: dict[Kind, int] = {
     Arsenal.certificates: 80,
 }
 """Requests that are well divided, and so many of them: each has one answer."""
-
-RAW: dict[Kind, int] = {
-    Arsenal.framing: 250,
-    Arsenal.no_http: 150,
-    Arsenal.pipelines: 30,
-    Arsenal.floods: 10,
-    Arsenal.broken_off: 80,
-    Arsenal.streams: 10,
-    Arsenal.slow: 20,
-}
-"""Bytes that may be anything, in parts: the server answers what it can and closes the connection."""
-
-
-def spoiled_options(tree: Tree, rng: random.Random) -> bytes:
-    """An object whose values may be bytes already; one more of them is odd."""
-    tree = {**tree, rng.choice([*tree, "x", ""]): rng.choice(ODD)} if rng.random() < 0.8 else tree
-    return written(tree)
 
 
 def _sealed(body: bytes) -> bytes:

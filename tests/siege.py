@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from malformed import API, CSV, JSON, KINDS, RAW, TABLE, Arsenal
+from malformed import API, CSV, JSON, KINDS, TABLE, Arsenal
+from malformed_wire import RAW, slow
 from robustpool.web.guard import HEADERS
 from servers import Server, serving
 from wire import Answer, BrokenAnswerError, Client, all_answers, request, talk_to
@@ -90,8 +91,8 @@ class Siege:
         self.judge(kind.__name__, answer, data)
 
     def _together(self, kind: Kind, conversations: list[list[bytes]]) -> None:
-        slow = kind is Arsenal.slow
-        for parts, said in zip(conversations, talk_to(self.port, *conversations, pause=0.2 * slow), strict=True):
+        pause = 0.2 if kind is slow else 0.0
+        for parts, said in zip(conversations, talk_to(self.port, *conversations, pause=pause), strict=True):
             data = b"".join(parts)
             try:
                 answers = all_answers(said)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from malformed import API, CSV, KINDS, RAW, TABLE
+from malformed import API, CSV, KINDS, TABLE
+from malformed_wire import RAW
 from robustpool.errors import InputError
 from robustpool.families.asked_world import AskedWorld
 from robustpool.solvers.asked_design import asked_world

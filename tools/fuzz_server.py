@@ -16,7 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from malformed import KINDS, RAW
+from malformed import KINDS
+from malformed_wire import RAW
 from siege import besieged
 
 SHARE = 10
