@@ -86,9 +86,8 @@ class Arsenal:
     def escapes(self) -> tuple[str, ...]:
         """Names that lead out of the folder of the server, if anybody takes them for paths."""
         files = [str(each) for each in sorted(self.canary.iterdir())]
-        steps = [
-            f"{up * k}{Path(file).name}" for file in files for k in (1, 2, 3, 4) for up in ("../", "..\\", "....//")
-        ]
+        inside = [f"{self.canary.name}/{Path(file).name}" for file in files]
+        steps = [f"{up * k}{file}" for file in inside for k in (1, 2, 3, 4) for up in ("../", "..\\", "....//")]
         odd = [
             "/etc/passwd",
             "../" * 12 + "etc/passwd",
@@ -129,7 +128,7 @@ class Arsenal:
             "POOL.JSON",
         ]
         return (
-            *files,
+            *files * 5,
             *(f"file://{file}" for file in files),
             *(f"{file}\x00.png" for file in files),
             *steps,
