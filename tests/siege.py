@@ -61,6 +61,7 @@ class Siege:
     log: list[str] = field(default_factory=list)
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
+    jobs: list[str] = field(default_factory=list)  # that the server keeps, because a request asked for it
 
     @property
     def port(self) -> int:
@@ -107,6 +108,9 @@ class Siege:
     def judge(self, kind: str, answer: Answer, data: bytes) -> None:
         """Note what is wrong with an answer."""
         self.statuses[kind, answer.status] += 1
+        place = answer.headers.get("location", "")
+        if place.startswith(f"{API}/") and answer.status < 300:
+            self.jobs.append(place)
         for wrong in wrongs(answer):
             self.note(kind, wrong, data)
 
@@ -208,6 +212,10 @@ def aftermath(siege: Siege) -> Iterator[str]:
             yield f"a table gives {table}"
         for answer in (health, forecast, table):
             yield from wrongs(answer)
+        for place in siege.jobs:
+            first, second = (client.ask(request("DELETE", place)) for _ in range(2))  # the first may only cancel it
+            if b'"removed"' not in first.body + second.body:
+                yield f"a job is not removed: {first}, {second}"
         state: dict[str, float] = {}
         while time.monotonic() < deadline:
             state = gauges(client)
@@ -216,7 +224,8 @@ def aftermath(siege: Siege) -> Iterator[str]:
                 break
             time.sleep(0.1)
         else:
-            yield f"the workers are not free, or folders are left behind: {state}, {left}"
+            busy = {name: value for name, value in state.items() if name.startswith(("jobs", "spare"))}
+            yield f"the workers are not free, or folders are left behind: {busy}, {left}"
         if state.get("requests_in_flight") != 1:
             yield f"requests are still being answered: {state}"
     for process, memory in memories(siege.server.process.pid).items():
