@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -17,6 +16,7 @@ from refusals import input_error
 from robustpool.cli.app import app
 from robustpool.designs.design_file import content_hash, design_to_json
 from robustpool.families.family_file import EXAMPLES, family_from_json
+from robustpool.families.family_file import SCHEMA as SCHEMA_FILE
 from robustpool.families.random_families import random_joints
 from robustpool.files import write_whole
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SCHEMA = json.loads((files("robustpool") / "families" / "family.schema.json").read_text())
+SCHEMA = json.loads(SCHEMA_FILE.read_text())
 GOOD: dict[str, Any] = {
     "format": "robustpool-family/1",
     "states": ["dry", "rain"],

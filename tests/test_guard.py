@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
+from fastapi import FastAPI
 from starlette.responses import Response
 
 from robustpool.web.app import create_app
@@ -18,8 +22,7 @@ from servers import Inside, Running, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import httpx
+    from pathlib import Path
 
 TOKEN = "a token; with ünusual = characters"
 ONE = {"forecasts": [0.7, 0.6]}
@@ -322,6 +325,67 @@ def test_what_was_refused_may_be_asked_again_on_the_same_connection(tight: Runni
             assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
     finally:
         tight.load.waiting = 0
+
+
+def test_a_refused_head_has_no_body(tight: Running) -> None:
+    tight.load.waiting += 4
+    try:
+        with socket.create_connection(("127.0.0.1", tight.port), timeout=20) as connection:
+            connection.sendall(b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            answer = connection.recv(65536) + connection.recv(65536)
+    finally:
+        tight.load.waiting = 0
+    assert answer.startswith(b"HTTP/1.1 429 ")
+    assert answer.endswith(b"\r\n\r\n")
+
+
+def test_a_pipeline_that_breaks_does_not_disturb_the_answer_under_way(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(Settings(data=tmp_path)) as server:
+        app = server.server.config.app
+        assert isinstance(app, FastAPI)
+        ended = threading.Event()
+
+        @app.get("/slow")
+        async def slow() -> Response:
+            await asyncio.sleep(0.3)
+            asyncio.get_running_loop().call_later(0.1, ended.set)
+            return Response("late")
+
+        logging.getLogger("uvicorn.error").addHandler(caplog.handler)
+        try:
+            slowly = b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+            health = slowly.replace(b"/slow", b"/api/v1/health")
+            with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+                connection.sendall(slowly + health + b"no HTTP\r\n\r\n")
+                assert said(connection.recv(65536))[:2] == (400, "this is not HTTP.")
+            assert ended.wait(20)
+        finally:
+            logging.getLogger("uvicorn.error").removeHandler(caplog.handler)
+    assert not [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+# -------------------------------------------------------------------------------------------------- errors of our own
+
+
+def test_an_error_of_our_own_is_a_problem_and_its_reason_stays_here() -> None:
+    app = create_app(Settings())
+
+    @app.get("/broken")
+    async def broken() -> Response:
+        raise RuntimeError("the secret of the server")
+
+    async def send() -> httpx.Response:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.get("/broken")
+
+    answer = asyncio.run(send())
+    refused(answer, 500, "the request failed because of an error in the server; its log says more.")
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    with pytest.raises(RuntimeError, match="the secret of the server"):  # which the server writes to its log
+        Inside(app).call("GET", "/broken")
 
 
 # --------------------------------------------------------------------------------------------------------- metrics

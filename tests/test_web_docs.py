@@ -99,8 +99,10 @@ def test_the_document_has_no_errors_that_are_not_sent() -> None:
 def test_options_have_a_schema_of_their_kind() -> None:
     schema = ENTRIES[f"POST {API}/designs"]["requestBody"]["content"]["application/json"]["schema"]
     assert schema["additionalProperties"] is False
-    kinds = {name: schema["properties"][name]["type"][0] for name in ("agents", "tolerance", "prior_range", "family")}
-    assert kinds == {"agents": "integer", "tolerance": "number", "prior_range": "array", "family": "object"}
+    kinds = {name: schema["properties"][name]["type"][0] for name in ("agents", "tolerance", "prior_range")}
+    assert kinds == {"agents": "integer", "tolerance": "number", "prior_range": "array"}
+    assert schema["properties"]["family"]["anyOf"][0] == {"$ref": "#/components/schemas/Family"}
+    assert schema["properties"]["loss"]["enum"] == ["square", "log", None]
 
 
 def test_the_server_sends_the_document(server: Server) -> None:

@@ -10,15 +10,12 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import numpy as np
-import openpyxl
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from starlette.datastructures import QueryParams
 
 import robustpool as rp
+from bombs import gzip_bomb, parquet_bomb, sparse_workbook, workbook_bomb
 from robustpool.cli import main
 from robustpool.errors import InputError, TooLargeError
 from robustpool.tables.reading import read_forecasts
@@ -261,43 +258,14 @@ def test_outcomes_are_needed(server: Server) -> None:
 # --- bombs ------------------------------------------------------------------------------------------------------------
 
 
-def gzip_bomb(size: int) -> bytes:
-    return gzip.compress(b"question_id,ann,bob\n") + gzip.compress(b"1" * 2**23) * (size // 2**23)
-
-
-def workbook_bomb(size: int) -> bytes:
-    """A workbook whose strings are nothing but zeros."""
-    file = io.BytesIO(as_excel())
-    with (
-        zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("xl/more.xml", "w", force_zip64=True) as part,
-    ):
-        for _ in range(size // 2**20):
-            part.write(b"0" * 2**20)
-    return file.getvalue()
-
-
-def sparse_workbook() -> bytes:
-    """A workbook whose two cells are as far apart as cells can be: seventeen thousand million cells."""
-    book, file = openpyxl.Workbook(), io.BytesIO()
-    book.active["A1"], book.active["XFD1048576"] = "question_id", 1
-    book.save(file)
-    return file.getvalue()
-
-
-def parquet_bomb(rows: int) -> bytes:
-    """Rows that are all the same, in a few thousand bytes."""
-    file = io.BytesIO()
-    same = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["q"]))
-    pq.write_table(pa.table({"question_id": same, "ann": pa.array(np.zeros(rows))}), file, compression="zstd")
-    return file.getvalue()
-
-
 @pytest.mark.parametrize(
     ("bomb", "sentence"),
     [
         (lambda: gzip_bomb(2**26), "'upload' must not expand to more than 1,048,576 bytes."),
-        (lambda: workbook_bomb(2**26), "the workbook 'upload' must not expand to more than 1,048,576 bytes."),
+        (
+            lambda: workbook_bomb(as_excel(), 2**26),
+            "the workbook 'upload' must not expand to more than 1,048,576 bytes.",
+        ),
         (lambda: parquet_bomb(200_000), "the Parquet file 'upload' must not expand to more than 1,048,576 bytes; "),
         (lambda: b"0" * 2**20, "a body may have at most 524,288 bytes here; this one has more."),
     ],
@@ -312,7 +280,7 @@ def test_bombs_stop_at_a_limit(small: Server, bomb: Callable[[], bytes], sentenc
     ("made", "sentence"),
     [
         (lambda: gzip_bomb(2**24), r"^'a.csv' must not expand to more than 1,000,000 bytes\.$"),
-        (lambda: workbook_bomb(2**21), r"^the workbook 'a.csv' must not expand to more than 1,000,000 bytes\.$"),
+        (lambda: workbook_bomb(as_excel(), 2**21), r"^the workbook 'a.csv' must not expand to more than 1,000,000 bytes\.$"),
         (sparse_workbook, r"^the workbook 'a.csv' must not expand to more than 1,000,000 bytes\.$"),
         (
             lambda: parquet_bomb(200_000),

@@ -15,7 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
 import duckdb
+
+from damage import damaged
 
 READER = """
 import sys, warnings
@@ -50,24 +54,6 @@ def seeds() -> dict[str, bytes]:
             )
             files[target.name] = target.read_bytes()
     return files
-
-
-def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Some bytes changed, cut out or doubled."""
-    changed = bytearray(data)
-    for _ in range(rng.choice([1, 1, 2, 8])):
-        place, kind = rng.randrange(len(changed)), rng.randrange(4)
-        if kind == 0:
-            changed[place] ^= 1 << rng.randrange(8)
-        elif kind == 1:
-            changed[place] = rng.choice(b'\x00\xff,"\n\r;%')
-        elif kind == 2:
-            del changed[place : place + rng.choice([1, 4, 100])]
-        else:
-            changed[place:place] = changed[place : place + rng.choice([1, 4, 100])]
-        if not changed:
-            return b""
-    return bytes(changed)
 
 
 def main() -> int:

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import forging
 import oracle
 import robustpool as rp
+from damage import places
 from hostile import ATTACKS
 
 MOST_SECONDS = 30.0
@@ -53,14 +54,6 @@ def random_tree(rng: random.Random, depth: int = 4) -> Any:
         return [random_tree(rng, depth - 1) for _ in range(rng.randrange(4))]
     names = ["kind", "agents", "bound", "mixture", "weight", "joint", "x", ""]
     return {rng.choice(names): random_tree(rng, depth - 1) for _ in range(rng.randrange(4))}
-
-
-def places(data: Any) -> list[tuple[Any, Any]]:
-    """Every object or list of a tree, with each of its keys."""
-    if not isinstance(data, (dict, list)):
-        return []
-    keys = list(data) if isinstance(data, dict) else list(range(len(data)))
-    return [place for key in keys for place in ((data, key), *places(data[key]))]
 
 
 def changed_bytes(rng: random.Random) -> bytes:

@@ -125,7 +125,10 @@ def number(
     rule = " and ".join(text for text, limit in limits.items() if math.isfinite(limit))
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name} must be a number; it is {value!r}.")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        result = math.inf
     if not (math.isfinite(result) and above < result and least <= result <= most):
         raise InputError(f"{name} must be a finite number{', ' + rule if rule else ''}; it is {value!r}.")
     return result
@@ -175,7 +178,11 @@ def whole(name: str, value: object, *, least: int, most: int | None = None) -> i
     3
     """
     rule = f"at least {least}" + (f" and at most {most}" if most is not None else "")
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= (most or value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or not least <= value <= (value if most is None else most)
+    ):
         raise InputError(f"{name} must be a whole number, {rule}; it is {value!r}.")
     return int(value)
 

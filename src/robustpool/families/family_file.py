@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..typing import FilePath, Floats
 
 FORMAT = "robustpool-family/1"
+SCHEMA = Path(__file__).parent / "family.schema.json"
 FIELDS = ("format", "states", "agents", "report", "structures")
 STRUCTURE_FIELDS = ("name", "joint")
 FRACTION = re.compile(r"\s*\d{1,30}(\.\d{1,30})?(/\d{1,30})?\s*")

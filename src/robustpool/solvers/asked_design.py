@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import checks
 from ..aggregators.restrictions import Monotone, Symmetric
 from ..errors import InputError
 from ..families.worlds import INDEPENDENT, options_of, world_class
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from ..aggregators.restrictions import Restriction
     from ..families.asked_world import AskedWorld
     from ..families.world import World
+
+MOST_STEPS = 10**9
+"""Beyond that, priors are continuous."""
 
 
 def asked_world(world: AskedWorld, reports: int | None, priors: str | None, nature: str) -> World:
@@ -32,9 +36,10 @@ def asked_world(world: AskedWorld, reports: int | None, priors: str | None, natu
 
 def _steps(priors: str) -> int:
     try:
-        return int(priors)
+        steps = int(priors)
     except ValueError:
         raise InputError(f"--priors must be a whole number or continuous; it is {priors!r}.") from None
+    return checks.whole("--priors", steps, least=0, most=MOST_STEPS)
 
 
 def asked_restrictions(*, symmetric: bool, monotone: bool) -> list[Restriction]:

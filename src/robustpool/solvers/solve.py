@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .solution import Solution
     from .solver import Solver, State
 
+NATURES = ("grid", "continuous")
 SOLVERS: dict[str, Any] = {solver.method: solver for solver in (CuttingPlanes, MultiplicativeWeights)}
 
 
@@ -115,7 +116,7 @@ def _run(
     limits = list(restrictions) if isinstance(restrictions, Sequence) else [restrictions]
     if lipschitz is not None:
         limits.append(Lipschitz(lipschitz))
-    kind = checks.choice("nature", nature, ("grid", "continuous"))
+    kind = checks.choice("nature", nature, NATURES)
     family = _family(family)
     opponent = solver.nature(family, get_loss(loss), paradigm, limits, kind)
     return Run(family, opponent, solver, paradigm, kind, limits, began)

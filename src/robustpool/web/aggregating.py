@@ -11,11 +11,13 @@ from fastapi.routing import APIRoute
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from .. import checks
 from ..errors import InputError
+from . import schemas
 from .bodies import as_object, parse_json, read_body
 from .combining import combined, combined_array
-from .tables import FORMS, POOL_DOCUMENTED, pooled_upload
+from .openapi import answer as documented
+from .queries import read_query
+from .tables import ANSWERS, FORMS, POOL_DOCUMENTED, pooled_upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 NPY = ("application/x-npy", "application/npy", "application/x-numpy")
+ARRAY_OPTIONS: dict[str, type] = {"rule": str, "clip": float}
 SMALL = 16_384
 """Bodies of up to so many bytes are answered at once; longer ones in a thread, so that others need not wait."""
 
@@ -37,7 +40,7 @@ class PlainRoute(APIRoute):
         return self.endpoint
 
 
-@router.get("/health")
+@router.get("/health", responses={200: documented("The server answers.", schemas.HEALTH)})
 async def health() -> dict[str, Any]:
     """Whether the server answers, and its version."""
     from .. import __version__
@@ -45,7 +48,7 @@ async def health() -> dict[str, Any]:
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/rules")
+@router.get("/rules", responses={200: documented("The rules.", schemas.RULES_LISTED)})
 async def rules() -> dict[str, Any]:
     """As `robustpool rules --json`."""
     from ..views import results
@@ -62,13 +65,15 @@ async def aggregate(request: Request) -> Response:
     settings = request.app.state.settings
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind in ("application/json", "") or kind.endswith("+json"):
+        for name in request.query_params:
+            raise InputError(f"with a body of JSON, options are fields of the body; the query has {name[:80]!r}.")
         body = await read_body(request, settings.json_bytes)
         content = answer(body) if len(body) <= SMALL else await _in_thread(answer, body)
         return Response(content, media_type="application/json")
     if kind in NPY:
-        rule, clip = request.query_params.get("rule", "robust"), _clip(request.query_params.get("clip"))
+        options = read_query(request.query_params, ARRAY_OPTIONS)
         body = await read_body(request, settings.body_bytes)
-        array, clipped = await _in_thread(combined_array, body, rule, clip)
+        array, clipped = await _in_thread(combined_array, body, options.get("rule", "robust"), options.get("clip"))
         return Response(array, media_type=NPY[0], headers={"Robustpool-Clipped": str(clipped)})
     return await pooled_upload(request)
 
@@ -82,16 +87,6 @@ async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(threads, function, *arguments)
 
 
-def _clip(text: str | None) -> float | None:
-    """The clip of a query."""
-    if text is None:
-        return None
-    try:
-        return checks.number("clip", float(text))
-    except ValueError:
-        raise InputError(f"clip must be a number; it is {text[:80]!r}.") from None
-
-
 # --------------------------------------------------------------------------------------------- for the OpenAPI document
 
 _FORECASTS = {
@@ -99,8 +94,8 @@ _FORECASTS = {
     "minItems": 1,
     "items": {
         "anyOf": [
-            {"type": "number", "minimum": 0, "maximum": 1},
-            {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": 0, "maximum": 1}},
+            schemas.PROBABILITY,
+            {"type": "array", "minItems": 2, "items": schemas.PROBABILITY},
             {"type": "null"},
         ]
     },
@@ -108,21 +103,15 @@ _FORECASTS = {
 }
 _WEIGHTS = {"type": "array", "items": {"type": "number", "minimum": 0}}
 _NAMES = {"type": "array", "items": {"type": "string"}}
-_RULE = {
-    "anyOf": [{"type": "string"}, {"type": "object"}],
-    "default": "robust",
-    "description": "The name of a rule, with parameters as in extremized-odds:d=2.5, or the content of a design or of a fitted pool.",
-}
-_CLIP = {"type": "number", "minimum": 0, "exclusiveMaximum": 0.5}
 _ONE = {
     "type": "object",
     "required": ["forecasts"],
     "additionalProperties": False,
     "properties": {
         "forecasts": _FORECASTS,
-        "rule": _RULE,
+        "rule": schemas.RULE,
         "weights": _WEIGHTS,
-        "clip": _CLIP,
+        "clip": schemas.CLIP,
         "forecasters": _NAMES,
     },
 }
@@ -136,7 +125,7 @@ _MANY = {
     "type": "object",
     "required": ["questions"],
     "additionalProperties": False,
-    "properties": {"questions": {"type": "array", "items": _QUESTION}, "rule": _RULE, "clip": _CLIP},
+    "properties": {"questions": {"type": "array", "items": _QUESTION}, "rule": schemas.RULE, "clip": schemas.CLIP},
 }
 _FORECAST = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}, {"type": "null"}]}
 _ABOUT = {
@@ -182,6 +171,7 @@ router.add_api_route(
                 **FORMS,
             },
         },
+        202: ANSWERS[202],
         415: {"description": "The type of the body is not known."},
     },
 )

@@ -302,6 +302,7 @@ def combined_array(body: bytes, rule: str, clip: float | None) -> tuple[bytes, i
 def array_of(body: bytes) -> Floats:
     """The array in a .npy file, without a copy; its header is believed only as far as the body goes."""
     from io import BytesIO
+    from tokenize import TokenError
 
     from numpy.lib import format
 
@@ -309,7 +310,7 @@ def array_of(body: bytes) -> Floats:
     try:
         read = {(1, 0): format.read_array_header_1_0, (2, 0): format.read_array_header_2_0}[format.read_magic(stream)]
         shape, by_columns, dtype = read(stream)
-    except (ValueError, KeyError, SyntaxError, RecursionError, MemoryError) as error:
+    except (ValueError, KeyError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
         raise InputError(f"the body must be a .npy file ({str(error).splitlines()[0][:100]}).") from None
     if dtype.kind != "f" or dtype.itemsize not in (4, 8):
         raise InputError(f"the array must have the type float64 or float32; it has {str(dtype)[:40]}.")

@@ -11,6 +11,8 @@ from starlette.responses import JSONResponse
 from ..errors import InputError
 from .bodies import json_object
 from .job_routes import described
+from .openapi import answer
+from .schemas import JOB
 
 if TYPE_CHECKING:
     from .jobs.manager import Jobs
@@ -18,13 +20,13 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["jobs"])
 
 
-@router.post("/designs", status_code=202)
+@router.post("/designs", status_code=202, responses={202: answer("The job that does it.", JOB)})
 async def design(request: Request) -> JSONResponse:
     """Start a design. The body has the options of `robustpool design`, the family as an object in place of its file."""
     return await _started(request, "design", await json_object(request))
 
 
-@router.post("/certificates", status_code=202)
+@router.post("/certificates", status_code=202, responses={202: answer("The job that does it.", JOB)})
 async def certificate(request: Request) -> JSONResponse:
     """Start a proof. The body has a ``rule``, or a ``design`` (its content or the id of its job), and the options of `robustpool certify`."""
     options = await json_object(request)

@@ -19,6 +19,9 @@ router = APIRouter(include_in_schema=False)
 EXAMPLES = {"row": "independent-2", "id": "ID", "name": "design.json"}
 """What stands for the parameters of a path in an example."""
 
+MOST_VALUES = 10
+"""Values that are listed; of more the number is said."""
+
 ADDRESS = "http://127.0.0.1:8000"
 
 
@@ -94,9 +97,14 @@ def _kind(schema: dict[str, Any]) -> str:
 
     >>> _kind({"type": ["integer", "null"]}), _kind({"anyOf": [{"type": "string"}, {"type": "object"}]}), _kind({})
     ('integer', 'string or object', 'any')
+    >>> _kind({"anyOf": [{"$ref": "#/components/schemas/Family"}, {"enum": ["a", 1, None]}, {"enum": list(range(99))}]})
+    'Family or a or 1 or one of 99 names'
     """
-    if "enum" in schema:
-        return " or ".join(map(str, schema["enum"]))
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "enum" in schema or "const" in schema:
+        values = [str(value) for value in schema.get("enum", [schema.get("const")]) if value is not None]
+        return " or ".join(values) if len(values) <= MOST_VALUES else f"one of {len(values)} names"
     kinds = schema.get("type", [])
     names = [kinds] if isinstance(kinds, str) else list(kinds)
     names += [_kind(each) for each in schema.get("anyOf", ())]

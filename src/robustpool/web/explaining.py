@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from ..errors import InputError
 from .bodies import json_object
+from .openapi import answer as documented
 from .problems import RequestError
+from .schemas import EXPLAINED
 
 if TYPE_CHECKING:
     from ..explanation.answering import Answer
@@ -29,7 +31,7 @@ PROOFS = ThreadPoolExecutor(max_workers=1, thread_name_prefix="proof")
 MOST_WAITING = 20
 
 
-@router.post("/explain")
+@router.post("/explain", responses={200: documented("The forecast and its reasons.", EXPLAINED)})
 async def explain(request: Request) -> dict[str, Any]:
     """Combine the forecasts for one event and give the reasons.
 
@@ -57,7 +59,7 @@ async def explain(request: Request) -> dict[str, Any]:
     return {"problems": []} | as_data(said)
 
 
-@router.post("/explain/page", response_class=Response)
+@router.post("/explain/page", response_class=HTMLResponse)
 async def page(request: Request) -> Response:
     """The same as one HTML file, as `aggregate --explain --report` writes it."""
     from ..views.explanation_page import explanation_page

@@ -91,6 +91,10 @@ class Guard:
             seconds = f"{self.settings.request_seconds:g} seconds"
             words = f"the answer took more than {seconds}, and was given up; send less at a time."
             await problem(413, words)(scope, receive, send_guarded)
+        except Exception:
+            if not status:
+                await problem(500, OUR_ERROR)(scope, receive, send_guarded)
+            raise  # to the log
         finally:
             limit.cancel()
             metrics.in_flight -= 1
@@ -141,6 +145,8 @@ class Guard:
         where = f"{path}?{rest}" if rest else path
         return Response(status_code=303, headers={"Location": where, "Set-Cookie": cookie, "Cache-Control": "no-store"})
 
+
+OUR_ERROR = "the request failed because of an error in the server; its log says more."
 
 GONE = 499
 """What is counted for a client that left before its answer."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from . import options
+from . import options, schemas
 from .problems import PROBLEM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fastapi import FastAPI
 
@@ -39,27 +39,16 @@ COMBINE, TABLES, JOBS, PROOFS, SERVER = "Combine", "Tables", "Jobs", "Certified 
 TAGS = (COMBINE, TABLES, JOBS, PROOFS, SERVER)
 NO_JOB = {"404": "There is no such job."}
 NO_FILE = {"404": "There is no such job, or it has no such file."}
+NO_RULE = {"404": "There is no job with the id that stands for the rule or the design."}
 NOT_NOW = {"409": "The job is in a state in which this is not possible."}
 BUSY = {"429": "There is too much to do; Retry-After says when to ask again."}
 FORECASTS = "question_id,ann,bob,outcome\nrain,0.7,0.6,1\nsnow,0.1,0.05,0\n"
 
-EXPLAIN = {
+CERTIFICATE: Schema = {
     "type": "object",
-    "required": ["forecasts"],
-    "additionalProperties": False,
-    "properties": {
-        "forecasts": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 100,
-            "items": {"type": ["number", "string", "array"]},
-        },
-        "names": {"type": ["array", "null"], "items": {"type": "string"}},
-        "rule": {"type": ["string", "null"]},
-        "weights": {"type": ["array", "null"], "items": {"type": "number", "exclusiveMinimum": 0}},
-        "clip": {"type": ["number", "null"]},
-        "know": {"type": ["object", "null"]},
-    },
+    "required": ["format"],
+    "properties": {"format": {"type": "string", "pattern": "^robustpool-certificate/"}},
+    "description": "Whatever else is missing or wrong is said in the verdict.",
 }
 
 
@@ -79,8 +68,32 @@ def schema_of(readers: Mapping[str, Callable[[str, Any], Any]]) -> Schema:
         options.content: {"type": ["object", "null"]},
         options.steps: {"type": ["integer", "string", "null"]},
     }
-    properties = {name: dict(kinds[reader]) for name, reader in readers.items()}
+    properties = {name: own_schemas().get(name) or dict(kinds[reader]) for name, reader in readers.items()}
     return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+@cache
+def own_schemas() -> Mapping[str, Schema]:
+    """Options that are more than their kind says: one of a few words, a rule, a family."""
+    from ..families.worlds import WORLDS
+    from ..game.paradigms import PARADIGMS
+    from ..losses import LOSSES
+    from ..solvers.solve import NATURES, SOLVERS
+
+    words: dict[str, Iterable[str]] = {
+        "world": WORLDS,
+        "loss": LOSSES,
+        "paradigm": PARADIGMS,
+        "nature": NATURES,
+        "method": SOLVERS,
+    }
+    return {
+        **{name: {"type": ["string", "null"], "enum": [*each, None]} for name, each in words.items()},
+        "rule": schemas.optional(schemas.RULE_NAME),
+        "canonical": schemas.optional(schemas.RULE_NAME),
+        "family": schemas.optional({"$ref": "#/components/schemas/Family"}),
+        "prior_range": {"type": ["array", "null"], "items": schemas.PROBABILITY, "minItems": 2, "maxItems": 2},
+    }
 
 
 @cache
@@ -89,19 +102,24 @@ def calls() -> Mapping[str, Call]:
     from .work import certificate, design
 
     certifying = schema_of(certificate.OPTIONS)
-    certifying["properties"]["design"] = {"type": ["object", "string", "null"], "description": "its content, or its id"}
+    certifying["properties"]["design"] = {
+        "anyOf": [{"type": "object", "required": ["format", "hash"]}, schemas.ID, {"type": "null"}],
+        "description": "its content, or the id of its job",
+    }
     table = (CSV, FORECASTS)
     found = {
-        "POST /aggregate": Call(COMBINE, "Combine forecasts", example=(JSON, {"forecasts": [0.7, 0.6]})),
+        "POST /aggregate": Call(
+            COMBINE, "Combine forecasts", example=(JSON, {"forecasts": [0.7, 0.6]}), statuses=BUSY | NO_RULE
+        ),
         "POST /explain": Call(
             COMBINE,
             "Combine a few forecasts, with reasons",
-            {JSON: EXPLAIN},
+            {JSON: schemas.EXPLAIN},
             (JSON, {"forecasts": ["70 %", 0.6], "know": {"base_rate": [0.1, 0.3]}}),
             statuses=BUSY,
         ),
         "POST /explain/page": Call(
-            COMBINE, "The reasons as a page", {JSON: EXPLAIN}, (JSON, {"forecasts": [0.7, 0.6]}), statuses=BUSY
+            COMBINE, "The reasons as a page", {JSON: schemas.EXPLAIN}, (JSON, {"forecasts": [0.7, 0.6]}), statuses=BUSY
         ),
         "GET /rules": Call(COMBINE, "List the rules"),
         "POST /compare": Call(TABLES, "Score the rules on a table", example=table, statuses=BUSY),
@@ -114,7 +132,7 @@ def calls() -> Mapping[str, Call]:
             statuses=BUSY,
         ),
         "POST /certificates": Call(
-            JOBS, "Start a proof", {JSON: certifying}, (JSON, {"rule": "minimax"}), statuses=BUSY
+            JOBS, "Start a proof", {JSON: certifying}, (JSON, {"rule": "minimax"}), statuses=BUSY | NO_RULE
         ),
         "GET /jobs": Call(JOBS, "List the latest jobs"),
         "GET /table": Call(PROOFS, "The certified table", query="?setting=independent"),
@@ -122,7 +140,7 @@ def calls() -> Mapping[str, Call]:
         "POST /verify": Call(
             PROOFS,
             "Check a certificate again",
-            {JSON: {"type": "object"}},
+            {JSON: CERTIFICATE},
             (JSON, "@minimax.json"),
             "?referee=true",
             BUSY,
@@ -159,6 +177,13 @@ PROBLEM_SCHEMA: Schema = {
         "detail": {"type": "string"},
     },
 }
+PREFER: Schema = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "With `respond-async` the answer is 202 and the job; other preferences mean nothing here.",
+}
 OWN_ERRORS = ("HTTPValidationError", "ValidationError")
 """Schemas that FastAPI adds for errors which are problems here, too."""
 
@@ -182,12 +207,11 @@ def document_calls(app: FastAPI) -> None:
 
 
 def _completed(document: Schema) -> Schema:
-    schemas = {**document.get("components", {}).get("schemas", {}), "Problem": PROBLEM_SCHEMA}
-    for name in OWN_ERRORS:
-        schemas.pop(name, None)
+    made = document.get("components", {})
+    found = {name: schema for name, schema in made.get("schemas", {}).items() if name not in OWN_ERRORS}
     document["components"] = {
-        **document.get("components", {}),
-        "schemas": schemas,
+        **made,
+        "schemas": {**found, "Problem": PROBLEM_SCHEMA, "Family": schemas.family()},
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
     }
     document["security"] = [{}, {"token": []}]  # a server on this machine needs none
@@ -198,6 +222,9 @@ def _completed(document: Schema) -> Schema:
             if call is not None:
                 _describe(entry, call)
             _name_problems(entry, call.statuses if call else {})
+            _name_ids(entry)
+            if "202" in entry["responses"] and "200" in entry["responses"]:
+                entry.setdefault("parameters", []).append(PREFER)
     return document
 
 
@@ -210,6 +237,13 @@ def _describe(entry: Schema, call: Call) -> None:
         kind, example = call.example
         content = entry.setdefault("requestBody", {}).setdefault("content", {})
         content[kind] = {**content.get(kind, {}), "example": example}
+
+
+def _name_ids(entry: Schema) -> None:
+    """Say what an id looks like; a request with anything else gets 404."""
+    for parameter in entry.get("parameters", ()):
+        if (parameter["in"], parameter["name"]) == ("path", "id"):
+            parameter["schema"] = schemas.ID
 
 
 def _name_problems(entry: Schema, own: Mapping[str, str]) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 PROBLEM = "application/problem+json"
 
+LONGEST = 1000
+"""Characters of a sentence."""
+
 
 class RequestError(RobustpoolError):
     """A request that HTTP itself has a status for: too large, too many, not there, not allowed."""
@@ -41,7 +44,17 @@ def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None
 
 def problem_object(status: int, sentence: str) -> dict[str, Any]:
     """The JSON object of a problem."""
-    return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
+    return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shortened(sentence)}
+
+
+def shortened(sentence: str) -> str:
+    """A sentence in one line, without the middle of what is too long: a value from a body may be as long as the body.
+
+    >>> shortened("rule must be a name;\\nit is 'x'."), len(shortened("9" * 10**6)) == LONGEST
+    ("rule must be a name; it is 'x'.", True)
+    """
+    line = " ".join(sentence.split("\n"))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 205]} ... {line[-200:]}"
 
 
 def problem_of(error: RobustpoolError) -> Response:

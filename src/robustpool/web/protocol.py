@@ -67,6 +67,7 @@ class Protocol(HttpToolsProtocol):
     load: Load
     _timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _answering: Any = None  # the cycle of the request that is being answered
 
     # ---------------------------------------------------------------------------------------------- time and connections
 
@@ -81,8 +82,11 @@ class Protocol(HttpToolsProtocol):
         self._within(self.load.settings.header_seconds, "headers")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time limit."""
+        """Forget the time limit, and tell the answer that is under way, which in a pipeline is not that of the last request."""
         self._relax()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -155,11 +159,13 @@ class Protocol(HttpToolsProtocol):
         if load.waiting >= load.settings.waiting and cycle.scope["path"] != ALWAYS:
             load.metrics.refused += 1
             cycle.response_started = cycle.response_complete = True
-            self.transport.write(BUSY if cycle.keep_alive else BUSY_CLOSING)
+            words = BUSY if cycle.keep_alive else BUSY_CLOSING
+            self.transport.write(words[: words.index(b"{")] if cycle.scope["method"] == "HEAD" else words)
             if not cycle.keep_alive:
                 self.transport.close()
             self.loop.call_soon(self.on_response_complete)
             return
+        self._answering = cycle
         load.waiting += 1
         self.loop.call_soon(load.begin)  # runs just before the task that is made now
         super()._start_asgi_task(cycle, app)

@@ -36,7 +36,7 @@ class Quick:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or pass on."""
-        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST" or not _is_json(scope):
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST" or not _is_plain(scope):
             await self.app(scope, receive, send)
             return
         first = await receive()
@@ -55,7 +55,10 @@ class Quick:
         await send({"type": "http.response.body", "body": content})
 
 
-def _is_json(scope: Scope) -> bool:
+def _is_plain(scope: Scope) -> bool:
+    """Whether this is JSON, and without a query."""
+    if scope["query_string"]:
+        return False
     for name, value in scope["headers"]:
         if name == b"content-type":
             return value == KIND  # others that mean the same take the long way

@@ -21,8 +21,10 @@ from ..practice.reading import ReadingOptions
 from .bodies import parse_json, read_body
 from .job_routes import described as described_job
 from .multipart import Part, boundary, split_parts
+from .openapi import answer
 from .problems import RequestError
 from .queries import described, kinds, read_query
+from .schemas import JOB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,8 +65,8 @@ def _documented(options: Mapping[str, type], command: str, *parts: str) -> dict[
 
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "As the command with --json.", "content": {JSON: {"schema": {"type": "object"}}}},
-    202: {"description": "The job that does it.", "content": {JSON: {"schema": {"type": "object"}}}},
+    200: answer("As the command with --json."),
+    202: answer("The job that does it.", JOB),
 }
 
 

@@ -14,6 +14,7 @@ from .bodies import read_body
 from .job_routes import described
 from .openapi import answer
 from .problems import RequestError
+from .schemas import JOB
 from .work import verify as work
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ async def certificate(
     "/verify",
     responses={
         200: answer("The verdict; a certificate that is wrong is not `verified`.", VERDICT_SCHEMA),
-        202: answer("The job, if the request prefers that."),
+        202: answer("The job, if the request prefers that.", JOB),
     },
 )
 async def verify(
