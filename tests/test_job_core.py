@@ -187,14 +187,18 @@ def test_what_cannot_pause_says_so(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_limits_of_time_and_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "limit", "sentence"),
+    [
+        ("hungry", {"job_memory": 200 * MB}, "the job needs more memory than it may have here (200 MB)."),
+        ("stubborn", {"job_seconds": 1.5}, "the job took longer than it may here (1.5 seconds)."),
+    ],
+)
+def test_limits_of_time_and_memory(tmp_path: Path, kind: str, limit: dict[str, Any], sentence: str) -> None:
     async def scenario() -> None:
-        async with working(tmp_path, job_seconds=1.5, job_memory=200 * MB) as jobs:
-            slow, hungry = jobs.submit("stubborn", {}), jobs.submit("hungry", {})
-            job = await jobs.finished(hungry, 30)
-            assert (job.state, job.error) == ("failed", "the job needs more memory than it may have here (200 MB).")
-            job = await jobs.finished(slow, 30)
-            assert (job.state, job.error) == ("failed", "the job took longer than it may here (1.5 seconds).")
+        async with working(tmp_path, **limit) as jobs:
+            job = await jobs.finished(jobs.submit(kind, {}), 30)
+            assert (job.state, job.error) == ("failed", sentence)
 
     asyncio.run(scenario())
 
