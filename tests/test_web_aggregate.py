@@ -26,6 +26,7 @@ from robustpool.web.settings import Settings
 from servers import Inside
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
 NAMES = [name if name != "bordley" else "bordley:prior=0.3" for name in RULES]
@@ -353,6 +354,16 @@ def test_a_body_beyond_the_limit(client: Inside) -> None:
         "a body may have at most 200,000 bytes here; this one has more.",
     )
     assert client.call("POST", "/api/v1/aggregate", content=b" " * 400_001, headers=NPY).status_code == 413
+
+
+def test_a_body_that_comes_in_parts_has_the_same_limit(client: Inside) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(5):
+            yield b" " * 50_000
+
+    answer = client.call("POST", "/api/v1/aggregate", content=parts())
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == "a body may have at most 200,000 bytes here; this one has more."
 
 
 def test_rules_and_health(client: Inside) -> None:
