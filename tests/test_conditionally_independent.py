@@ -17,7 +17,7 @@ import robustpool as rp
 from refusals import input_error, unsupported_error
 from robustpool.aggregators.grid import COMPILED_FROM
 from robustpool.families.finite_game import finite_game
-from robustpool.families.grid_oracle import worst_any_prior, worst_by_prior
+from robustpool.families.grid_oracle import worst_any_prior, worst_by_pair, worst_by_prior
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
 from robustpool.structures.binary_structure import omniscient_posterior
@@ -192,6 +192,28 @@ def test_nature_under_the_log_loss_agrees_with_brute_force() -> None:
     inner = (enumerated.priors > 0) & (enumerated.priors < 10)
     response = worst_by_prior(family.report_grid, f, family.prior_grid[1:-1], loss="log")
     assert response.value == pytest.approx(values[inner].max(), abs=1e-12)
+
+
+@pytest.mark.parametrize("game", [{}, {"loss": "log"}, {"paradigm": "absolute"}])
+def test_the_pairs_that_bounds_rule_out_do_not_matter(game: dict[str, str]) -> None:
+    """The same as the envelopes of all pairs one by one, for rules, rough tables and one that tells the agents apart."""
+    rng = np.random.default_rng(8)
+    x = np.arange(41) / 40
+    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    minimax = 0.01 + 0.98 * rp.get_rule("minimax")(pairs).reshape(41, 41)
+    rough = np.clip(minimax + 0.01 * rng.standard_normal((41, 41)), 0.01, 0.99)
+    for f in (minimax, (rough + rough.T) / 2, rough, 0.05 + 0.9 * rng.random((41, 41))):
+        for priors in (np.array([0.011, 0.1, 0.33, 0.5, 0.7]), rng.random(3)):
+            one_by_one = [worst_by_pair(x, f, np.array([prior]), **game).value for prior in priors]
+            np.testing.assert_allclose(worst_by_prior(x, f, priors, **game).values, one_by_one, rtol=0, atol=1e-15)
+
+
+def test_a_forecast_that_can_be_infinitely_wrong_is_found_at_every_prior() -> None:
+    x = np.arange(4) / 3
+    for i, k in ((1, 2), (0, 0), (2, 2)):
+        f = np.full((4, 4), 0.5)
+        f[i, k] = 1.0  # the first state has a chance at these reports
+        assert np.isinf(worst_by_prior(x, f, np.array([0.2, 0.5, 0.8]), loss="log").values).all()
 
 
 @given(st.integers(0, 10**6))

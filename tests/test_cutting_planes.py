@@ -364,7 +364,7 @@ def test_what_a_canonical_table_is_not_for() -> None:
 
 def test_a_coarse_grid_starts_a_fine_one() -> None:
     """Its table and its structures are on the fine grid too, so that fewer rounds are left to do."""
-    family, options = rp.ConditionallyIndependent(2, 40, 200), (get_loss("square"), "additive", ())
+    family, options = rp.ConditionallyIndependent(2, 40, 200, (0.1, 0.6)), (get_loss("square"), "additive", ())
     without = independent_nature(family, *options)
     with_start: Any = with_head_start(without)
     assert len(with_start.labels) > 0
@@ -372,7 +372,20 @@ def test_a_coarse_grid_starts_a_fine_one() -> None:
     assert values[0] < values[1]
     index = with_start.labels[:, 1:] * 40
     np.testing.assert_allclose(index, np.rint(index), atol=1e-9)
-    assert rp.solve(family, tolerance=1e-6).gap <= 1e-6
+
+
+@pytest.mark.parametrize(("loss", "value"), [("square", V), ("log", 0.0486797492)])
+def test_a_fine_grid_starts_from_the_rule_where_the_coarse_one_does_not_improve_on_it(loss: str, value: float) -> None:
+    """The minimax rule of the loss is optimal on every grid: no table between its values is, and no round is lost on one."""
+    family = rp.ConditionallyIndependent(2, 64, None)
+    nature: Any = independent_nature(family, get_loss(loss), "additive", ())
+    started: Any = with_head_start(nature)
+    np.testing.assert_array_equal(started.first_table(), nature.first_table())
+    assert len(started.labels) > 0
+    solution = rp.solve(family, loss=loss, tolerance=1e-6)
+    assert solution.rounds <= 3
+    assert solution.gap <= 1e-6
+    assert solution.lower - 1e-9 <= value <= solution.upper + 1e-9
 
 
 def test_what_continuous_nature_is_not_for() -> None:

@@ -67,7 +67,7 @@ def worst_structure(mu, x, agents, added, first, counts, costs, best, found):  #
     size = len(x)
     left, right = around(mu, x)
     if agents == 1:
-        value, low, high = envelope(mu, x, left, right, costs)
+        value, low, high, _ = envelope(mu, x, left, right, costs)
         if value > best:
             best = value
             found[0, 0], found[0, 1] = low, high
@@ -103,7 +103,7 @@ def worst_structure(mu, x, agents, added, first, counts, costs, best, found):  #
             depth += 1
             choice[depth] = choice[depth - 1]
         else:
-            value, i, j = envelope(mu, x, left, right, y)
+            value, i, j, _ = envelope(mu, x, left, right, y)
             slope = (y[j] - y[i]) / (x[j] - x[i]) if j > i else 0.0
             if value > best:
                 best = value
@@ -142,7 +142,7 @@ def ascend(mu, x, agents, added, first, costs, structure):  # type: ignore[no-un
             at = first[level] + place[c] * size
             for i in range(size):
                 y[i] += weight[c] * costs[added[at + i]]
-        value, low, high = envelope(mu, x, left, right, y)
+        value, low, high, _ = envelope(mu, x, left, right, y)
         idle = 0 if value > best + 1e-15 * abs(best) else idle + 1
         if value > best:
             best = value

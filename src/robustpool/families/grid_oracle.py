@@ -1,7 +1,7 @@
 """Nature's best response to a table of forecasts on a grid, for two conditionally independent agents.
 
 Exact for each prior, by concave envelopes instead of enumeration (``envelopes``). With continuous priors, mu is the one
-parameter left: the priors between the best ones are searched by golden sections.
+parameter left: priors climb from the best ones of a grid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..losses import get_loss
 from ..structures.binary_structure import BinaryStructure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from ..losses.loss import Loss
     from ..typing import Floats
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 TINY = 1e-9
 PARTS = 16
 """Into how many parts many priors are dealt out; whatever the number of workers."""
+
+PRIORS, PEAKS, CLIMBS = 200, 16, 8
+"""With continuous priors: how many are looked at first, from how many of the best they climb, and how often at most."""
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
@@ -91,12 +94,12 @@ def worst_by_prior(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstSt
     0.0625
     """
     checks.extra("the worst case of two agents", "solve")
-    order = np.argsort(np.abs(priors - 0.5), kind="stable")  # the costly ones first, dealt out evenly
+    order = np.argsort(priors, kind="stable")  # the worst structure of a prior is a good guess for the next one
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
-    parts = [order[k::count] for k in range(count)]
-    dealt = joined(mapped(_by_prior, [priors[part] for part in parts], oracle_grid(x, f, **game), compiled=True))
-    back = np.argsort(np.concatenate(parts))  # to the order of the priors
-    return WorstStructures(dealt.values[back], dealt.labels[back])
+    parts = [priors[part] for part in np.array_split(order, count)]
+    sorted_ = joined(mapped(_by_prior, parts, oracle_grid(x, f, **game), compiled=True))
+    back = np.argsort(order)
+    return WorstStructures(sorted_.values[back], sorted_.labels[back])
 
 
 def worst_by_pair(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
@@ -124,44 +127,41 @@ def _by_pair(grid: Grid, prior: float) -> WorstStructures:
 def worst_any_prior(
     x: Floats, f: Floats, *, prior_range: tuple[float, float] = (0.0, 1.0), **game: Any
 ) -> WorstStructures:
-    """The same over all priors of a range: the best of a fine grid, then golden sections around its peaks.
+    """The same over all priors of a range: those of a grid first, then the best priors of the worst structures found there.
 
-    The regret of the worst structure is piecewise smooth in mu; peaks narrower than the grid can be missed, so the
-    result is found, not proved. The game is a loss and a paradigm, as above.
+    The payoff of one structure is smooth in mu, and where the largest payoff of all has a peak, so has that of the structure
+    that attains it: let the prior climb for given reports and the reports for given priors, in turn. Peaks that no structure
+    of the grid leads to can be missed, so the result is found, not proved. The game is a loss and a paradigm, as above.
     """
-    coarse, peaks = peaks_over_priors(x, prior_range, lambda priors: worst_by_prior(x, f, priors, **game))
-    if len(peaks.priors) == 0:
-        return coarse
-    low, high = peaks.low, peaks.high
-    for _ in range(60):
-        one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        values = worst_by_prior(x, f, np.concatenate((one, other)), **game).values
-        better = values[: len(low)] >= values[len(low) :]
-        low, high = np.where(better, low, one), np.where(better, other, high)
-    return joined((coarse, worst_by_prior(x, f, np.concatenate((peaks.priors, (low + high) / 2)), **game)))
+    grid, priors = oracle_grid(x, f, **game), prior_grid(x, prior_range, PRIORS)
+    worst, last = worst_by_prior(x, f, priors, **game), max(len(priors) - 1, 0)
+    low, high = (priors[np.clip(np.arange(len(priors)) + step, 0, last)] for step in (-1, 1))
+    parts = [worst]
+    for _ in range(CLIMBS if len(priors) else 0):
+        best, payoffs = _best_priors(grid, worst.labels, low, high)
+        top = np.argsort(-payoffs, kind="stable")[:PEAKS]
+        low, high = low[top], high[top]
+        worst = worst_by_prior(x, f, best[top], **game)
+        parts.append(worst)
+        if worst.value <= parts[-2].value:
+            break
+    return joined(parts)
 
 
-class Peaks(NamedTuple):
-    """Priors of a grid with a larger payoff than their neighbours, which are the ends of an interval."""
-
-    priors: Floats
-    low: Floats
-    high: Floats
-
-
-def peaks_over_priors(
-    x: Floats, prior_range: tuple[float, float], worst: Callable[[Floats], WorstStructures]
-) -> tuple[WorstStructures, Peaks]:
-    """What is worst at the priors of a fine grid (``worst`` says it), and the highest peaks over it."""
+def prior_grid(x: Floats, prior_range: tuple[float, float], count: int) -> Floats:
+    """Priors of a range strictly between 0 and 1: so many with equal steps, the reports, and some near 0 and 1."""
     least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
-    count = max(200, 8 * len(x))
     tails = 10.0 ** np.arange(-9, -2)
     priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
-    priors = priors[(priors >= least) & (priors <= most)]
-    coarse = worst(priors)
-    heights = np.array([coarse.values[coarse.labels[:, 0] == prior].max(initial=-np.inf) for prior in priors])
-    padded = np.concatenate(([-np.inf], heights, [-np.inf]))
-    peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
-    peaks = peaks[np.argsort(-heights[peaks], kind="stable")][:16]
-    last = max(len(priors) - 1, 0)
-    return coarse, Peaks(priors[peaks], priors[np.maximum(peaks - 1, 0)], priors[np.minimum(peaks + 1, last)])
+    return priors[(priors >= least) & (priors <= most)]
+
+
+def _best_priors(grid: Grid, labels: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The best prior between low and high of the structures with these labels, as far as it suits their reports; its payoff."""
+    from .envelopes import best_priors
+
+    _, reports = parameters(labels)
+    low, high = np.maximum(low, reports[:, :, 0].max(axis=1)), np.minimum(high, reports[:, :, 1].min(axis=1))
+    priors, payoffs = np.empty(len(labels)), np.empty(len(labels))
+    best_priors(low, high, *grid, np.searchsorted(grid[0], labels[:, 1:]), priors, payoffs)
+    return priors, payoffs

@@ -50,8 +50,9 @@ FEW_PRIORS = 100
 FEW_REPORTS = 32
 """From this many on, the grid of half as many reports is solved first."""
 
-START = "minimax:unanimous=0"
-"""The rule that a table for other numbers of agents than two starts from; a good one saves minutes with four agents."""
+START = {"log": "minimax-log"}
+START_ELSE = "minimax:unanimous=0"
+"""The rule that a table starts from, by the loss; a good one saves minutes with four agents or many reports."""
 
 CANONICAL_ROUNDS, CANONICAL_CUTS = 100, 150
 """Of the search for a canonical table: its rounds at most, and the new cuts of each."""
@@ -208,10 +209,12 @@ class IndependentNature(Nature):
         half = replace(self.family, reports=N // 2)
         return independent_nature(half, self.tables.loss, self.paradigm, self.restrictions)
 
-    def started(self, aggregator: Callable[[Floats], Floats], labels: Floats) -> IndependentNature:
+    def started(self, aggregator: Callable[[Floats], Floats] | None, labels: Floats) -> IndependentNature:
         """See Nature."""
-        start = self.tables.layout.table_of(aggregator)
-        return replace(self, tables=replace(self.tables, default=start), labels=labels)
+        tables = self.tables
+        if aggregator is not None:
+            tables = replace(tables, default=tables.layout.table_of(aggregator))
+        return replace(self, tables=tables, labels=labels)
 
     def _certain(self, corner: int) -> bool:
         low, high = self.family.prior_range
@@ -297,7 +300,7 @@ def independent_nature(
     kind: type[IndependentNature] = IndependentNature,
 ) -> IndependentNature:
     """Nature for conditionally independent agents with an exact oracle, or on the continuum."""
-    x, rule = family.report_grid, get_rule("geometric-odds" if family.agents == 2 else START)
+    x, rule = family.report_grid, get_rule(START.get(loss.name, START_ELSE))
     checks.fits_in_memory(f"a table for {family.agents} agents", 16.0 * float(len(x)) ** min(family.agents, 200))
     if family.agents == 2:
         reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -16,7 +16,7 @@ import numpy as np
 from .. import checks
 from ..aggregators.multisets import Additions, additions, multisets
 from ..execution import mapped
-from .grid_oracle import GOLDEN, WorstStructures, compiled_case, joined, peaks_over_priors
+from .grid_oracle import GOLDEN, PEAKS, PRIORS, WorstStructures, compiled_case, joined, prior_grid
 
 if TYPE_CHECKING:
     from ..losses.loss import Loss
@@ -77,16 +77,21 @@ def worst_of(table: SymmetricTable, priors: Floats) -> WorstStructures:
 
 def worst_any_prior_of(table: SymmetricTable, prior_range: tuple[float, float]) -> WorstStructures:
     """The same over all priors of a range, by block ascent at the priors of a fine grid and around its peaks: found."""
-    coarse, peaks = peaks_over_priors(table.x, prior_range, lambda priors: ascended(table, priors))
-    low, high = peaks.low, peaks.high
+    priors = prior_grid(table.x, prior_range, max(PRIORS, 8 * len(table.x)))
+    coarse, last = ascended(table, priors), max(len(priors) - 1, 0)
+    heights = np.array([coarse.values[coarse.labels[:, 0] == prior].max(initial=-np.inf) for prior in priors])
+    padded = np.concatenate(([-np.inf], heights, [-np.inf]))
+    peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+    peaks = peaks[np.argsort(-heights[peaks], kind="stable")][:PEAKS]
+    low, high = priors[np.maximum(peaks - 1, 0)], priors[np.minimum(peaks + 1, last)]
     for _ in range(PRIOR_STEPS if len(low) else 0):
         one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         both = np.concatenate((one, other))
         values = ascended(table, both, most=1).values
         better = values[: len(low)] >= values[len(low) :]
         low, high = np.where(better, low, one), np.where(better, other, high)
-    last = np.concatenate((peaks.priors, (low + high) / 2))
-    return joined((worst_of(table, last), coarse), table.agents)
+    last_priors = np.concatenate((priors[peaks], (low + high) / 2))
+    return joined((worst_of(table, last_priors), coarse), table.agents)
 
 
 def work(x: Floats, agents: int, priors: Floats) -> float:

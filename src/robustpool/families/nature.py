@@ -244,5 +244,5 @@ class Nature(ABC):
         return None
 
     def started(self, aggregator: Any, labels: Floats) -> Nature:  # noqa: ARG002
-        """The same nature with the aggregator and the structures of a coarser game to start from."""
+        """The same nature with the aggregator, if there is one, and the structures of a coarser game to start from."""
         return self

@@ -159,12 +159,18 @@ class CuttingPlanes(Solver):
 
 
 def with_head_start(nature: Nature) -> Nature:
-    """Nature with the table and the structures of a coarser game to start from, if there is one; that is solved roughly."""
-    coarse = nature.coarser()
-    if coarse is None:
+    """Nature with the structures of a coarser game to start from, if there is one, which is solved roughly.
+
+    And with its table, unless all that is hardly better than the rule that the coarser game began with: then the finer game
+    begins with that rule as well.
+    """
+    own = nature.coarser()
+    if own is None:
         return nature
-    coarse = with_head_start(coarse)
+    coarse, rule = with_head_start(own), math.inf
     for state in CuttingPlanes(2 * COARSE_GAP).iterate(coarse):
+        rule = min(rule, state.upper) if coarse.tables is own.tables and state.round == 1 else rule
         if state.upper - state.lower <= COARSE_GAP or state.round >= COARSE_ROUNDS:
             break
-    return nature.started(coarse.aggregator(state.centre), state.label)
+    better = rule - state.upper > COARSE_GAP
+    return nature.started(coarse.aggregator(state.centre) if better else None, state.label)
