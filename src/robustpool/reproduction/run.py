@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import time
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError
-from ..files import check_writable, refuse_foreign, write_whole
+from ..files import check_writable, refuse_foreign, write_bytes
 from ..plots.style import DPI, png
 from ..views.page import write_page
 from .claims import Claim, claims
@@ -107,5 +106,5 @@ def _save(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes:
     np.savez_compressed(arrays, **numbers)
     drawn.savefig(pages, format="pdf", dpi=2 * DPI, metadata={"CreationDate": None})
     for ending, content in (("npz", arrays.getvalue()), ("png", picture), ("pdf", pages.getvalue())):
-        write_whole(folder / f"{figure.name}.{ending}", partial(Path.write_bytes, data=content))
+        write_bytes(folder / f"{figure.name}.{ending}", content)
     return picture

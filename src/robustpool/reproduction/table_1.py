@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..families.worst_case import worst_case
-from ..files import write_whole
+from ..files import write_text
 from ..wording import outward
 
 if TYPE_CHECKING:
@@ -94,4 +94,4 @@ def save_table(rows: Sequence[Row], path: Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("name", *HEADER))
     writer.writerows((row.name, *cells(row, 12)) for row in rows)
-    write_whole(path, lambda partial: partial.write_text(text.getvalue(), encoding="utf-8"))
+    write_text(path, text.getvalue())

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
+from ..processes import own_prefix
 from ..wording import counted
-from .engine import MEGABYTES, literal, own_prefix
+from .engine import MEGABYTES, literal
 from .records import FORMULA, RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
 
@@ -129,6 +130,7 @@ class PooledTable:
         parquet = suffix in PARQUET_SUFFIXES
         delimiter = "\t" if suffix == ".tsv" else ","
         form = "FORMAT parquet" if parquet else f"FORMAT csv, DELIMITER '{delimiter}'"
+        form += ", USE_TMP_FILE false"  # the path is that of a temporary file already
         columns = [_written(name, column, neutral=not parquet) for name, column in arrays.items()]
         with duckdb.connect(config={"memory_limit": f"{4 * MEGABYTES}MB"}) as connection:
             connection.register("pooled", arrays)
