@@ -12,14 +12,16 @@ def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
     from ..errors import RobustpoolError, SolverError
     from .pooling import pooled, quick_arguments
+    from .streams import watch_streams
 
+    watch_streams()
     quick = quick_arguments(sys.argv[1:])
     try:
         if quick is None:
             _run_app()
         else:
             reports, rule, as_json = quick
-            print(pooled(reports, rule, None).text(as_json=as_json))  # noqa: T201
+            print(pooled(reports, rule, None).text(as_json=as_json), flush=True)  # noqa: T201
     except KeyboardInterrupt:
         resume = RESUME if "design" in sys.argv[1:2] else ""
         _fail(f"stopped before there was a result{resume}.", 130)
@@ -48,6 +50,7 @@ def _run_app() -> None:
         _fail(_sentence(error), 2)
     if status == 130:  # newer typers make this of Ctrl-C
         raise KeyboardInterrupt
+    sys.stdout.flush()
     sys.exit(status)
 
 
