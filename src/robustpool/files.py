@@ -61,11 +61,11 @@ def refuse_foreign(name: str, path: FilePath, sign: str, kind: str) -> None:
             raise InputError(f"{name} must be a new file or {kind}; {os.fspath(path)!r} is neither.")
 
 
-def write_whole(path: FilePath, write: Callable[[Path], object]) -> None:
+def write_whole(path: FilePath, write: Callable[[Path], object], *, keep: Path | None = None) -> None:
     """Let ``write`` write a file under a temporary name, then move it into place; links are followed.
 
     The temporary file has a name of its own, so that of two processes with one output the last one wins, whole. A file that is
-    replaced keeps its mode. When this returns, a power cut cannot undo it.
+    replaced keeps its mode; with ``keep`` it stays under that name. When this returns, a power cut cannot undo it.
     """
     check_writable(path)
     target = Path(path).resolve()
@@ -76,6 +76,8 @@ def write_whole(path: FilePath, write: Callable[[Path], object]) -> None:
         _create(partial, target)
         write(partial)
         _settle(partial)
+        if keep is not None and target.exists():
+            target.replace(keep)
         partial.replace(target)
         with suppress(OSError):  # some systems have no such thing for folders
             _settle(target.parent)
