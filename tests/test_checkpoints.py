@@ -353,7 +353,12 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(time, "time", lambda: next(jumps))
     written: list[int] = []
     original = checkpoints._save
-    monkeypatch.setattr(checkpoints, "_save", lambda *saved: written.append(1) or original(*saved))  # type: ignore[func-returns-value]
+
+    def save(path: Path, saved: Any) -> None:
+        written.append(1)
+        original(path, saved)
+
+    monkeypatch.setattr(checkpoints, "_save", save)
     solution = rp.solve(FAMILY, checkpoint=tmp_path / "state.npz", checkpoint_seconds=1000.0, **WAYS["cutting planes"])
     assert len(written) == 1  # at the end
     assert 0 < solution.seconds < 1000

@@ -177,7 +177,8 @@ class Checkpoint(Generic[State]):
         if self.path is not None:
             for file in (self.path, _beside(self.path, PREVIOUS)):
                 with suppress(OSError):
-                    file.unlink(missing_ok=True)
+                    if _is_ours(file):
+                        file.unlink()
 
 
 def remove_checkpoint(path: FilePath) -> None:

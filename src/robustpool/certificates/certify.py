@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -76,32 +76,69 @@ def certify(
     >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
     (0.022542485937368562, True)
     """
+    game: dict[str, Any] = {"loss": loss, "paradigm": paradigm, "tolerance": tolerance, "rng": rng}
+    kept: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_seconds": checkpoint_seconds, "resume": resume}
+    last: Progress | None = None
+    try:
+        with closing(certification(aggregator, family, **game, **kept)) as steps:
+            for last in steps:
+                progress(last)
+    except KeyboardInterrupt:
+        if last is None or last.certificate is None:
+            raise
+    assert last is not None
+    if last.certificate is None:
+        raise UnsupportedError("no bound could be proved for this aggregator; worst_case searches for its worst case.")
+    return last.certificate()
+
+
+def certification(
+    aggregator: AnyAggregator,
+    family: AnyFamily | None = None,
+    *,
+    loss: str = "square",
+    paradigm: str | None = None,
+    tolerance: float | None = None,
+    rng: int = 0,
+    checkpoint: FilePath | None = None,
+    checkpoint_seconds: float = SECONDS,
+    resume: Resume = False,
+) -> Steps:
+    """The same step by step, for those who want to watch."""
     if resume and checkpoint is None:
         raise InputError("resume needs a checkpoint file to continue from; checkpoint is None.")
-    game: dict[str, Any] = {"loss": loss, "paradigm": paradigm, "tolerance": tolerance, "rng": rng}
-    chosen, over = _asked(aggregator, family)
-    job = "" if checkpoint is None else _job(chosen, over, game)
-    with Checkpoint(checkpoint, job, _saved, checkpoint_seconds) as saved:
-        start = saved.begin(resume, lambda data: data["finished"])
-        last: Progress | None = None
+    if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
+        raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
+    if loss not in DIVERGENCES:
+        raise InputError(f"certificates are for the losses {' and '.join(DIVERGENCES)}; the loss is {loss!r}.")
+    chosen, family = _asked(aggregator, family)
+    if not isinstance(family, World):
+        if loss != "square":
+            raise UnsupportedError(f"a finite family is certified for the loss 'square' only; it is {loss!r}.")
+        return _exact(chosen, family, paradigm)
+    _check_design(chosen, paradigm, loss)
+    proof: Proof = PROOFS.get(family.kind, _from_below)
+    prove = partial(proof, chosen, family, loss, tolerance, rng)
+    if checkpoint is None:
+        return prove(None)
+    job = _job(chosen, family, loss=loss, tolerance=tolerance, rng=rng)
+    return _with_checkpoint(prove, Checkpoint(checkpoint, job, _saved, checkpoint_seconds), resume)
+
+
+def _with_checkpoint(prove: Callable[[Any], Steps], checkpoint: Checkpoint[Any], resume: Resume) -> Steps:
+    """The steps of a proof, saved as it goes on and when it ends, whatever ends it."""
+    with checkpoint:
+        start = checkpoint.begin(resume, lambda data: data["finished"])
+        last, finished = None, False
         try:
-            for last in certification(chosen, over, **game, saved=None if start is None else start["proof"]):
-                progress(last)
+            for last in prove(None if start is None else start["proof"]):
                 if last.standing is not None:
-                    saved.offer(partial(_standing, last, finished=False))
+                    checkpoint.offer(partial(_standing, last, finished=False))
+                yield last
+            finished = True
+        finally:
             if last is not None and last.standing is not None:
-                saved.offer(partial(_standing, last, finished=True), now=True)
-        except KeyboardInterrupt:
-            if last is not None and last.standing is not None:
-                saved.offer(partial(_standing, last, finished=False), now=True)
-            if last is None or last.certificate is None:
-                raise
-        assert last is not None
-        if last.certificate is None:
-            raise UnsupportedError(
-                "no bound could be proved for this aggregator; worst_case searches for its worst case."
-            )
-        return last.certificate()
+                checkpoint.offer(partial(_standing, last, finished=finished), now=True)
 
 
 def _standing(step: Progress, *, finished: bool) -> dict[str, Any]:
@@ -118,39 +155,12 @@ def _saved(data: Any) -> Any:
     return data
 
 
-def _job(chosen: Any, family: Any, game: dict[str, Any]) -> str:
+def _job(chosen: Any, family: World, **game: Any) -> str:
     """A hash of all that decides the certificate."""
-    parts: list[Any] = [label_of(chosen), game]
-    if isinstance(family, World):  # the proofs of other families take seconds, and save nothing
-        parts.append(family.as_data())
-        with suppress(UnsupportedError):
-            parts.append(describe(chosen, family.agents))
+    parts = [label_of(chosen), family.as_data(), game]
+    with suppress(UnsupportedError):
+        parts.append(describe(chosen, family.agents))
     return job_hash("certificate", __version__, *parts)
-
-
-def certification(
-    aggregator: AnyAggregator,
-    family: AnyFamily | None = None,
-    *,
-    loss: str = "square",
-    paradigm: str | None = None,
-    tolerance: float | None = None,
-    rng: int = 0,
-    saved: Any = None,
-) -> Steps:
-    """The same step by step, for those who want to watch; from what a step's ``standing`` gave on, if that was ``saved``."""
-    if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
-        raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
-    if loss not in DIVERGENCES:
-        raise InputError(f"certificates are for the losses {' and '.join(DIVERGENCES)}; the loss is {loss!r}.")
-    chosen, family = _asked(aggregator, family)
-    if not isinstance(family, World):
-        if loss != "square":
-            raise UnsupportedError(f"a finite family is certified for the loss 'square' only; it is {loss!r}.")
-        return _exact(chosen, family, paradigm)
-    _check_design(chosen, paradigm, loss)
-    proof: Proof = PROOFS.get(family.kind, _from_below)
-    return proof(chosen, family, loss, tolerance, rng, saved)
 
 
 def _asked(aggregator: AnyAggregator, family: AnyFamily | None) -> tuple[Any, Any]:
