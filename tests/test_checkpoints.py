@@ -16,6 +16,7 @@ import pytest
 import robustpool as rp
 from refusals import input_error
 from robustpool import checkpoints
+from robustpool.certificates import certify
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
 from robustpool.locks import HeldError, locked
 
@@ -362,3 +363,96 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, monkeypatch: pytest.
     solution = rp.solve(FAMILY, checkpoint=tmp_path / "state.npz", checkpoint_seconds=1000.0, **WAYS["cutting planes"])
     assert len(written) == 1  # at the end
     assert 0 < solution.seconds < 1000
+
+
+# ----------------------------------------------------------------------------------------------------------- certificates
+
+
+class Killed(BaseException):
+    """As if the process had ended there."""
+
+
+def proved(path: Path, stops: set[int]) -> Any:
+    """A certificate whose proof ends at some of its steps and goes on from its checkpoint."""
+    steps = itertools.count(1)
+
+    def progress(_: Any) -> None:
+        if next(steps) in stops:
+            raise Killed
+
+    while True:
+        try:
+            return rp.certify(
+                "mean", tolerance=1e-3, progress=progress, checkpoint=path, checkpoint_seconds=0, resume="auto"
+            )
+        except Killed:
+            assert path.exists()
+
+
+def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    whole = rp.certify("mean", tolerance=1e-3)
+    again = proved(path, {1, 2, 9, 10, 20})
+    assert again.data == whole.data
+    assert rp.verify(again.data).verified
+    assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
+    for other in (
+        {"tolerance": 2e-3},
+        {"aggregator": "median"},
+        {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.9))},
+    ):
+        with input_error("belongs to another family, version or settings, so it cannot be resumed"):
+            rp.certify(**{"aggregator": "mean", "tolerance": 1e-3, **other}, checkpoint=path, resume=True)
+    with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
+        rp.certify("mean", resume=True)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Any:
+    """Where a value stands in a tree: every key, and the first two items of each list."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield (*at, key)
+        yield from places(part, (*at, key))
+
+
+def with_another(data: Any, place: tuple[Any, ...], value: Any) -> Any:
+    (first, *rest), copy = place, data.copy()
+    copy[first] = with_another(data[first], tuple(rest), value) if rest else value
+    return copy
+
+
+def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, made = tmp_path / "state.npz", list[Any]()
+    original = checkpoints._save
+
+    def save(path: Path, saved: Any) -> None:
+        made.append(saved)
+        original(path, saved)
+
+    monkeypatch.setattr(checkpoints, "_save", save)
+    steps = itertools.count(1)
+
+    def stop(_: Any) -> None:
+        if next(steps) == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        rp.certify("mean", tolerance=1e-3, checkpoint=path, checkpoint_seconds=0, progress=stop)
+    good = made[-1]
+    monkeypatch.undo()
+    sentences = 0
+    for place in places(good.data):
+        for value in (None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))):
+            original(path, good._replace(data=with_another(good.data, place, value)))
+            with Checkpoint(path, good.job, certify._saved) as saved:
+                (tmp_path / "state.npz.previous").unlink(missing_ok=True)
+                outcome = refusal(lambda saved=saved: saved.begin(True))
+            sentences += isinstance(outcome, str) and "is not a checkpoint, or a damaged one (" in outcome
+            assert isinstance(outcome, (str, dict))
+    assert sentences > 150
+    first, second = good.data["proof"]["cover"]["open"][:2]
+    hole = with_another(good.data, ("proof", "cover", "open"), [first, {**second, "priors": [0.4, 0.5]}])
+    original(path, good._replace(data=hole))
+    (tmp_path / "state.npz.previous").unlink(missing_ok=True)
+    with input_error("the intervals cannot be what was saved"):
+        rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True)
