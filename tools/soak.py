@@ -18,29 +18,38 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from faults import JOBS, Faults
 
 
+def say(line: str) -> None:
+    """A line at once."""
+    print(line, flush=True)  # noqa: T201
+
+
 def soak(minutes: float, seed: int, folder: Path) -> bool:
     """Run for so many minutes; whether every result was the same."""
     rng, end = random.Random(seed), time.monotonic() + 60 * minutes
-    known = {}
     faults = {name: Faults(folder / name.replace(" ", "-"), rng) for name in JOBS}
-    rounds = dict.fromkeys(JOBS, 0)
+    known, runs = {}, dict.fromkeys(JOBS, 0)
     for name, job in JOBS.items():
         known[name] = faults[name].undisturbed(job)
+        say(f"{name}: {known[name][1]:.1f} s undisturbed")
     while time.monotonic() < end:
         name = rng.choice(list(JOBS))
         essence, seconds = known[name]
         try:
-            same = faults[name].disturbed(JOBS[name], 0.6 * seconds, kills=rng.randint(1, 4)) == essence
-        except AssertionError:
-            same = False
-        rounds[name] += 1
-        if not same:
+            wrong = None
+            if faults[name].disturbed(JOBS[name], 0.6 * seconds, kills=rng.randint(1, 4)) != essence:
+                wrong = "the result differs"
+        except AssertionError as error:
+            wrong = str(error)
+        if wrong is not None:
+            say(f"{name}: {wrong}; seed {seed}, see {faults[name].folder}")
             return False
+        runs[name] += 1
     for name, each in faults.items():
-        lost = each.lost or [0.0]
-        what = f"{rounds[name]} runs, {each.kills} kills, all results the same"
-        if JOBS[name].resumable:
-            what += f"; {each.early} before the first checkpoint; lost {statistics.median(lost):.1f} s (median), {max(lost):.1f} s (most)"
+        line = f"{name}: {runs[name]} runs, {each.kills} kills, every result the same"
+        if each.lost:
+            most, middle = max(each.lost), statistics.median(each.lost)
+            line += f"; {each.early} kills before the first checkpoint, else {middle:.1f} s lost (median), {most:.1f} s (most)"
+        say(line)
     return True
 
 
