@@ -11,7 +11,7 @@ ROWS    ?= 1e7
 MUTANTS ?=
 
 # What `make fresh` runs, and how it keeps the long ones short: make fresh TARGETS="run docs" SHORT=
-TARGETS ?= help lint docs run test test-all fuzz regrets bench mutants clean
+TARGETS ?= help lint docs run test test-all fuzz regrets bench mutants soak clean
 SHORT   ?= MINUTES=0.1 ROWS=1e6 MUTANTS=wording
 
 # The first of these that runs, is new enough and can make an environment is taken; or name one: make test PYTHON=python3.12
@@ -22,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all mutants fuzz lint regrets bench docs fresh clean
+.PHONY: help run test test-all mutants fuzz soak lint regrets bench docs fresh clean
 .NOTPARALLEL: # two pips in one environment get into each other's way
 .DELETE_ON_ERROR:
 
@@ -36,7 +36,7 @@ run: $(VENV)/.installed ## design and explain robust aggregators, reproduce the 
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json --report out/weather-unknown.html
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json
 	@echo "And for any two forecasters with independent evidence: the paper, recomputed and proved, in some minutes."
-	$(BIN)/robustpool reproduce all --quick --out out/reproduction
+	$(BIN)/robustpool reproduce all --quick --resume --out out/reproduction
 	@echo "Anyone can check the proofs again:"
 	$(BIN)/robustpool verify out/reproduction/certificates/continuous-20.json
 	$(BIN)/robustpool verify out/reproduction/certificates/minimax.json
@@ -61,6 +61,9 @@ fuzz: $(VENV)/.installed-test ## attack the verifier, the reading of tables and 
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_verifier.py --minutes $(MINUTES)
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_tables.py --minutes $(MINUTES)
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_server.py --minutes $(MINUTES)
+
+soak: $(VENV)/.installed-test ## kill jobs of every kind at random moments and continue them; MINUTES=60 for the long one
+	$(ONE_THREAD) $(BIN)/python tools/soak.py --minutes $(MINUTES)
 
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py

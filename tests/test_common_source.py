@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import robustpool as rp
 from refusals import input_error, unsupported_error
 from robustpool.certificates.common_source import cover_slabs, slab_problem
 from robustpool.certificates.dual import prove_interval
+from robustpool.certificates.saved_proofs import slabs_from_data
 from robustpool.families.common_source import CommonSource, of_source, structure_at
 from robustpool.families.worst_case import continuous_regrets
 from robustpool.losses.square import Square
@@ -202,6 +204,17 @@ def witness() -> dict[str, Any]:
     *_, last = cover_slabs(read_source(NUMBERS), RULE, CRUDE)
     assert last.finished
     return {"kind": "slabs", "slabs": last.entries}
+
+
+@pytest.mark.slow
+def test_a_proof_goes_on_from_any_of_its_slabs(witness: dict[str, Any]) -> None:
+    rule = read_source(NUMBERS)
+    first, second, *_ = cover_slabs(rule, RULE, CRUDE)
+    saved = slabs_from_data(json.loads(json.dumps(second._asdict())))
+    *_, last = cover_slabs(rule, RULE, CRUDE, start=saved)
+    assert last.entries == witness["slabs"]
+    with input_error("the slabs cannot be what was saved"):
+        slabs_from_data({**second._asdict(), "entries": first.entries})
 
 
 @pytest.mark.slow

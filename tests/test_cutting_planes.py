@@ -251,7 +251,7 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path) ->
     again: Any = rp.solve(family, tolerance=1e-8, checkpoint=file, resume=True)
     assert (again.lower, again.upper, again.rounds) == (whole.lower, whole.upper, whole.rounds)
     np.testing.assert_array_equal(again.aggregator.values, whole.aggregator.values)
-    with input_error("is not a checkpoint, or a damaged one"):
+    with input_error("belongs to another family, version or settings"):
         rp.solve(family, checkpoint=file, resume=True, method="multiplicative-weights")
 
 

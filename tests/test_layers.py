@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 GROUPS = (
-    "referee | errors __version__ | typing checks conic execution numerics files html wording verification | structures losses aggregators"
+    "referee | errors __version__ | typing checks conic execution numerics processes files locks checkpoints html wording verification | structures losses aggregators"
     " | game | families designs | theory solvers certificates minimax | forecasts tables explanation | estimator evaluation learning"
     " | plots | views | practice | reproduction | web | cli | __main__ __init__"
 )

@@ -6,6 +6,7 @@ import csv
 import html
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -382,6 +383,51 @@ def test_ctrl_c_during_the_table_keeps_its_rows(tmp_path: Path, monkeypatch: pyt
     assert [row.name for row in result.rows] == ["mean"]
     assert (tmp_path / "table1.csv").read_text().count("\n") == 2
     assert "stopped early" in result.report.read_text(encoding="utf-8")
+
+
+def test_a_run_that_was_stopped_goes_on_and_nothing_is_computed_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = replace(SMALL, rules=(), rounds=40, gap=1e-3, proof_gap=2e-3)
+    chosen = [figure for figure in FIGURES if figure.name in ("areas", "convergence")]
+    monkeypatch.setattr("robustpool.reproduction.run.FIGURES", chosen)
+    whole = reproduce("all", tmp_path / "whole", settings=tiny)
+    out, told = tmp_path / "out", list[str]()
+    table = out / "table1.csv"
+
+    def stop_at(words: str, share: float = 0.0) -> Any:
+        def tell(what: str, done: float) -> None:
+            told.append(what)
+            assert not table.exists() or table.read_text().count("\n") >= lines  # it never becomes shorter
+            if what == words and done >= share:
+                raise KeyboardInterrupt
+
+        return tell
+
+    lines, stops = 0, (("solving: Algorithm 1, additive", 0.3), ("proving continuous-6", 0.1), ("drawing areas", 0.0))
+    for number, (words, share) in enumerate(stops):
+        with suppress(KeyboardInterrupt):  # raised while there is no result at all
+            part = reproduce("all", out, settings=tiny, tell=stop_at(words, share), resume=number > 0)
+            assert not part.finished
+        lines = table.read_text().count("\n") if table.exists() else 0
+        assert lines == (0, 2, 4)[number]
+    with input_error(r"parts\.npz' holds an unfinished run of this job; continue it with --resume"):
+        reproduce("all", out, settings=tiny)
+    told.clear()
+    again = reproduce("all", out, settings=tiny, tell=stop_at(""), resume=True)
+    assert again.finished
+    assert not [what for what in told if what.startswith(("solving: 6", "proving", "searching"))]
+    assert again.rows == whole.rows
+    assert table.read_text() == (tmp_path / "whole" / "table1.csv").read_text()
+    for name, numbers in whole.numbers.items():
+        for key, values in numbers.items():
+            if "seconds" not in key:
+                np.testing.assert_array_equal(again.numbers[name][key], values)
+    assert not (out / "checkpoints").exists()
+    lines = table.read_text().count("\n")
+    with pytest.raises(KeyboardInterrupt):  # the same again, stopped at once
+        reproduce("all", out, settings=tiny, tell=stop_at("solving: Algorithm 1, additive"))
+    assert table.read_text().count("\n") == lines == 4
 
 
 def test_an_interrupted_solver_stops_the_reproduction(tmp_path: Path) -> None:

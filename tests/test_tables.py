@@ -24,8 +24,8 @@ from forecasters import Answers, as_answers
 from refusals import input_error
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
+from robustpool.processes import own_prefix
 from robustpool.tables import answers as all_answers
-from robustpool.tables.engine import own_prefix
 from robustpool.tables.formats import FORMATS
 from robustpool.tables.pooled import PooledTable
 from robustpool.tables.pooling import aggregate_table

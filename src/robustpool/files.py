@@ -5,22 +5,37 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
+from .processes import PREFIX, left_behind, own_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .typing import FilePath
 
+PART = ".part"
+"""How the names of temporary files end; they begin with a dot and say whose they are."""
+
 
 def write_json(path: FilePath, data: Any) -> None:
     """Write JSON, whole or not at all."""
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_text(path, text)
+
+
+def write_text(path: FilePath, text: str) -> None:
+    """Write a text, whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: FilePath, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    write_whole(path, lambda partial: partial.write_bytes(content))
 
 
 def check_writable(path: FilePath) -> None:
@@ -46,20 +61,59 @@ def refuse_foreign(name: str, path: FilePath, sign: str, kind: str) -> None:
             raise InputError(f"{name} must be a new file or {kind}; {os.fspath(path)!r} is neither.")
 
 
-def write_whole(path: FilePath, write: Callable[[Path], object]) -> None:
-    """Let ``write`` write a file under a temporary name, then move it into place; links are followed."""
+def write_whole(path: FilePath, write: Callable[[Path], object], *, keep: Path | None = None) -> None:
+    """Let ``write`` write a file under a temporary name, then move it into place; links are followed.
+
+    The temporary file has a name of its own, so that of two processes with one output the last one wins, whole. A file that is
+    replaced keeps its mode; with ``keep`` it stays under that name. When this returns, a power cut cannot undo it.
+    """
     check_writable(path)
     target = Path(path).resolve()
-    partial = target.with_name(target.name + ".part")
+    partial = target.with_name(f".{own_name()}{PART}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_behind(target.parent)
+        _create(partial, target)
         write(partial)
+        _settle(partial)
+        if keep is not None and target.exists():
+            target.replace(keep)
         partial.replace(target)
+        with suppress(OSError):  # some systems have no such thing for folders
+            _settle(target.parent)
     except OSError as error:
         raise InputError(f"{os.fspath(path)!r} cannot be written ({error.strerror or error}).") from None
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _create(partial: Path, target: Path) -> None:
+    """Make an empty file that only we can have made, with the mode and the owner of the file that it will replace."""
+    before = target.stat() if target.exists() else None
+    only_new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    os.close(os.open(partial, only_new, 0o666 if before is None else 0o600))
+    if before is not None:
+        with suppress(OSError, AttributeError):  # only the superuser can give a file away
+            os.chown(partial, before.st_uid, before.st_gid)
+        partial.chmod(stat.S_IMODE(before.st_mode) & 0o777)
+
+
+def _settle(path: Path) -> None:
+    """Have the system put what was written on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed while they wrote."""
+    for partial in folder.glob(f".{PREFIX}*{PART}"):
+        if left_behind(partial.name.removeprefix(".").removesuffix(PART)):
+            with suppress(OSError):
+                partial.unlink()
 
 
 def finite(value: Any) -> Any:

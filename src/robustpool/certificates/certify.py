@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .. import checks
+from .. import __version__, checks
+from ..checkpoints import SECONDS, Checkpoint, Resume, check, job_hash
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..designs.design import Design
 from ..errors import InputError, UnsupportedError
@@ -22,14 +24,16 @@ from ..families.world import World
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
 from ..verification.divergences import DIVERGENCES
+from .certifiable import describe
 from .certificate import Certificate, label_of, write_certificate
 from .common_source import prove_common_source
 from .finite import finite_certificate
 from .independent import prove_independent
 from .neglect import prove_neglect
 from .progress import Progress, Steps
+from .saved_proofs import check_proof
 
-Proof = Callable[[Any, Any, str, float | None, int], Steps]
+Proof = Callable[[Any, Any, str, float | None, int, Any], Steps]
 PROOFS: dict[str, Proof] = {
     "conditionally-independent": prove_independent,
     "common-source": prove_common_source,
@@ -49,6 +53,9 @@ def certify(
     tolerance: float | None = None,
     rng: int = 0,
     progress: Callable[[Progress], None] = lambda _: None,
+    checkpoint: FilePath | None = None,
+    checkpoint_seconds: float = SECONDS,
+    resume: Resume = False,
 ) -> Certificate:
     """Prove bounds on the worst-case regret of an aggregator over all conditionally independent structures of a family.
 
@@ -61,14 +68,21 @@ def certify(
     ones are proved all the same. With the ``loss`` "log", upper bounds are proved for functions of the summed log-odds, with any
     number of agents, and lower ones for all rules. Ctrl-C keeps the bound that was reached.
 
+    With a ``checkpoint`` file the intervals that are done are saved every ``checkpoint_seconds``, and ``resume=True`` continues
+    from there to the same certificate as an uninterrupted run; ``resume="auto"`` does so if there is such a file. Without
+    ``resume`` an unfinished run of the same proof is not overwritten: that is an error. Proofs of seconds save nothing.
+
     >>> certificate = certify("minimax")
     >>> certificate.upper, certificate.upper - certificate.lower < 1e-15
     (0.022542485937368562, True)
     """
+    game: dict[str, Any] = {"loss": loss, "paradigm": paradigm, "tolerance": tolerance, "rng": rng}
+    kept: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_seconds": checkpoint_seconds, "resume": resume}
     last: Progress | None = None
     try:
-        for last in certification(aggregator, family, loss=loss, paradigm=paradigm, tolerance=tolerance, rng=rng):
-            progress(last)
+        with closing(certification(aggregator, family, **game, **kept)) as steps:
+            for last in steps:
+                progress(last)
     except KeyboardInterrupt:
         if last is None or last.certificate is None:
             raise
@@ -86,24 +100,75 @@ def certification(
     paradigm: str | None = None,
     tolerance: float | None = None,
     rng: int = 0,
+    checkpoint: FilePath | None = None,
+    checkpoint_seconds: float = SECONDS,
+    resume: Resume = False,
 ) -> Steps:
     """The same step by step, for those who want to watch."""
-    chosen = as_aggregator(aggregator)
+    if resume and checkpoint is None:
+        raise InputError("resume needs a checkpoint file to continue from; checkpoint is None.")
     if tolerance is not None and not 0 < checks.number("tolerance", tolerance) < 1:
         raise InputError(f"tolerance must lie between 0 and 1; it is {tolerance!r}.")
     if loss not in DIVERGENCES:
         raise InputError(f"certificates are for the losses {' and '.join(DIVERGENCES)}; the loss is {loss!r}.")
-    if family is None:
-        family = _own_family(chosen)
-    if isinstance(family, (str, os.PathLike)):
-        family = read_family_file(family)
+    chosen, family = _asked(aggregator, family)
     if not isinstance(family, World):
         if loss != "square":
             raise UnsupportedError(f"a finite family is certified for the loss 'square' only; it is {loss!r}.")
         return _exact(chosen, family, paradigm)
     _check_design(chosen, paradigm, loss)
     proof: Proof = PROOFS.get(family.kind, _from_below)
-    return proof(chosen, family, loss, tolerance, rng)
+    prove = partial(proof, chosen, family, loss, tolerance, rng)
+    if checkpoint is None:
+        return prove(None)
+    job = _job(chosen, family, loss=loss, tolerance=tolerance, rng=rng)
+    return _with_checkpoint(prove, Checkpoint(checkpoint, job, _saved, checkpoint_seconds), resume)
+
+
+def _with_checkpoint(prove: Callable[[Any], Steps], checkpoint: Checkpoint[Any], resume: Resume) -> Steps:
+    """The steps of a proof, saved as it goes on and when it ends, whatever ends it."""
+    with checkpoint:
+        start = checkpoint.begin(resume, lambda data: data["finished"])
+        last, finished = None, False
+        try:
+            for last in prove(None if start is None else start["proof"]):
+                if last.standing is not None:
+                    checkpoint.offer(partial(_standing, last, finished=False))
+                yield last
+            finished = True
+        finally:
+            if last is not None and last.standing is not None:
+                checkpoint.offer(partial(_standing, last, finished=finished), now=True)
+
+
+def _standing(step: Progress, *, finished: bool) -> dict[str, Any]:
+    assert step.standing is not None
+    return {"finished": finished, "proof": step.standing()}
+
+
+def _saved(data: Any) -> Any:
+    """What a checkpoint holds, if somebody can have saved it."""
+    check(
+        "the data", isinstance(data, dict) and data.keys() == {"finished", "proof"} and type(data["finished"]) is bool
+    )
+    check_proof(data["proof"])
+    return data
+
+
+def _job(chosen: Any, family: World, **game: Any) -> str:
+    """A hash of all that decides the certificate."""
+    parts = [label_of(chosen), family.as_data(), game]
+    with suppress(UnsupportedError):
+        parts.append(describe(chosen, family.agents))
+    return job_hash("certificate", __version__, *parts)
+
+
+def _asked(aggregator: AnyAggregator, family: AnyFamily | None) -> tuple[Any, Any]:
+    """The aggregator and the family that are meant."""
+    chosen = as_aggregator(aggregator)
+    if family is None:
+        return chosen, _own_family(chosen)
+    return chosen, read_family_file(family) if isinstance(family, (str, os.PathLike)) else family
 
 
 def _own_family(chosen: Any) -> World:
@@ -140,7 +205,14 @@ def _exact(chosen: Any, family: Any, paradigm: str | None) -> Steps:
     yield Progress(upper, lower, 1, 0, partial(write_certificate, parts, label_of(chosen)))
 
 
-def _from_below(chosen: Any, family: World, loss: str, tolerance: float | None, rng: int) -> Steps:  # noqa: ARG001
+def _from_below(
+    chosen: Any,
+    family: World,
+    loss: str,
+    tolerance: float | None,  # noqa: ARG001
+    rng: int,  # noqa: ARG001
+    saved: Any = None,  # noqa: ARG001
+) -> Steps:
     """Lower bounds from some structures of a world; nothing is claimed about its other structures."""
     structures = family.hard_structures()
     if structures is None:

@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from .cover import edges, find_tail, witness_of
 from .dual import Piece, Problem, Proved, halves, prove_interval
 from .independent import entry_of, value_claims
 from .mixtures import lower_claim
-from .progress import Progress, Steps
+from .progress import Progress, Slabs, Steps
+from .saved_proofs import slabs_from_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,15 +43,14 @@ SLACK = 0.03  # of the bound
 KNOTS = np.unique(np.concatenate((np.linspace(0, 1, 17), 2.0 ** -np.arange(5, 8), 1 - 2.0 ** -np.arange(5, 11))))
 
 
-class Slabs(NamedTuple):
-    """How far the chances p_0 are covered, and by what."""
-
-    reached: float
-    entries: list[dict[str, Any]]
-    finished: bool
-
-
-def prove_common_source(chosen: Any, family: CommonSource, loss: str, tolerance: float | None, rng: int) -> Steps:  # noqa: ARG001
+def prove_common_source(
+    chosen: Any,
+    family: CommonSource,
+    loss: str,
+    tolerance: float | None,
+    rng: int,  # noqa: ARG001
+    saved: Any = None,
+) -> Steps:
     """Two agents with a common source and the rule of that name: one slab of p_0 after the other.
 
     The lower bounds are those of conditionally independent agents, who are among them.
@@ -83,24 +83,31 @@ def prove_common_source(chosen: Any, family: CommonSource, loss: str, tolerance:
     }
     last = Progress(math.inf, found, 0, 1, partial(write_certificate, base, label_of(chosen)))
     yield last
-    for state in cover_slabs(rule, chosen, bound):
+    for state in cover_slabs(rule, chosen, bound, start=None if saved is None else slabs_from_data(saved)):
         done = round(100 * state.reached)
-        last = replace(last, done=done, left=max(100 - done, 1))
+        last = replace(last, done=done, left=max(100 - done, 1), standing=state._asdict)
         if state.finished:
             upper = {"bound": bound, "witness": {"kind": "slabs", "slabs": state.entries}}
             write = partial(write_certificate, {**base, "upper": upper}, label_of(chosen))
-            last = Progress(bound, found, len(state.entries), 0, write)
+            last = Progress(bound, found, len(state.entries), 0, write, standing=state._asdict)
         yield last
     if last.left:
         yield replace(last, obstacle=f"no slopes were found for the bound {bound:g}; give a larger tolerance")
 
 
 def cover_slabs(
-    rule: SourceRule, formula: Callable[[Floats], Floats], bound: float, reached: float = 0.0
+    rule: SourceRule,
+    formula: Callable[[Floats], Floats],
+    bound: float,
+    reached: float = 0.0,
+    start: Slabs | None = None,
 ) -> Iterator[Slabs]:
-    """Cover all p_0, slab by slab; ``formula`` is the rule in floats."""
+    """Cover all p_0, slab by slab, from where another proof stood; ``formula`` is the rule in floats."""
     entries: list[dict[str, Any]] = []
     width = FIRST * bound
+    if start is not None:
+        reached, entries, width = start.reached, list(start.entries), start.width
+        yield start
     while not close_to_1(rule, reached, bound):
         high = min(reached + width, 0.999)
         cover = _slab(Slab(rule, reached, high), formula, bound)
@@ -111,7 +118,7 @@ def cover_slabs(
             continue
         entries.append({"chances": [reached, high], "cover": cover})
         reached, width = high, min(WIDER * width, WIDEST * bound)
-        yield Slabs(reached, list(entries), close_to_1(rule, reached, bound))
+        yield Slabs(reached, list(entries), close_to_1(rule, reached, bound), width)
 
 
 def _slab(slab: Slab, formula: Callable[[Floats], Floats], bound: float) -> dict[str, Any] | None:

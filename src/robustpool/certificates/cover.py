@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..checkpoints import check
 from ..verification.cover import cells, least_of, needed, tail_bound
 from .dual import Problem, Proved, Split, halves, highest, needs_split, prove_interval, prove_split
 
@@ -38,7 +39,18 @@ class Covered(NamedTuple):
     found: float
     intervals: int
     unfinished: int  # of these (and the tails), how many have not come within the tolerance
+    standing: Standing
     witness: Callable[[], dict[str, Any]] | None = None  # once all priors are covered
+
+
+class Standing(NamedTuple):
+    """All that the search goes on from."""
+
+    found: float
+    goal: float
+    tails: dict[str, Tail]
+    open: list[Proved]  # the first of the intervals to begin with, or all of them as they were halved since
+    final: list[Proved]  # too narrow to be halved
 
 
 class Tail(NamedTuple):
@@ -49,32 +61,48 @@ class Tail(NamedTuple):
     bound: float
 
 
-def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float, polish: Polish) -> Iterator[Covered]:
-    """Prove an upper bound step by step; each state has a witness once all priors are covered."""
+def cover(
+    problem: Problem,
+    prior_range: Priors,
+    found: float,
+    tolerance: float,
+    polish: Polish,
+    start: Standing | None = None,
+) -> Iterator[Covered]:
+    """Prove an upper bound step by step, from where another search stood; each state has a witness once all priors are covered."""
     low, high = prior_range
     goal = found + tolerance
     tails: dict[str, Tail] = {}
     if problem.mirrored and Fraction(low) + Fraction(high) == 1:  # exactly, as the verifier: not so for 0.3 and 0.7
         high = 0.5
     if low == 0:
-        tails["low"] = find_tail(problem, goal, mirrored=False)
+        tails["low"] = find_tail(problem, goal, mirrored=False) if start is None else start.tails["low"]
         low = tails["low"].prior
     if high == 1:
-        tails["high"] = find_tail(problem, goal, mirrored=True)
+        tails["high"] = find_tail(problem, goal, mirrored=True) if start is None else start.tails["high"]
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
     waiting = list(pairwise(edges(low, high) if low < high else []))  # a tail may have them all
-    open_intervals: list[Proved] = []
-    for number, priors in enumerate(waiting, 1):
-        open_intervals.append(prove_interval(problem, priors, goal, tolerance))
+    open_intervals, final = list[Proved](), list[Proved]()
+    if start is not None:
+        found, goal, _, open_intervals, final = start
+        covered = [end for proved in (*open_intervals, *final) for end in proved.priors]
+        ends = [end for priors in waiting[: len(open_intervals) + len(final)] for end in priors]
+        check(
+            "the cover",
+            (min(covered, default=0), max(covered, default=0)) == (min(ends, default=0), max(ends, default=0)),
+        )
+    for number in range(len(open_intervals) + len(final) + 1, len(waiting) + 1):
+        open_intervals.append(prove_interval(problem, waiting[number - 1], goal, tolerance))
         if number < len(waiting):
-            yield Covered(np.inf, found, number, len(waiting) - number)
-    final: list[Proved] = []  # too narrow to be halved
+            standing = Standing(found, goal, tails, open_intervals.copy(), [])
+            yield Covered(np.inf, found, number, len(waiting) - number, standing)
     while True:
         intervals = [*final, *open_intervals]
         bounds = [*(proved.bound for proved in intervals), *(tail.bound for tail in tails.values())]
         unfinished = sum(bound > found + tolerance for bound in bounds)
         witness = partial(witness_of, tails, intervals, problem) if np.isfinite(max(bounds)) else None
-        yield Covered(max(bounds), found, len(intervals), unfinished, witness)
+        standing = Standing(found, goal, tails, open_intervals.copy(), final.copy())
+        yield Covered(max(bounds), found, len(intervals), unfinished, standing, witness)
         worst = max(open_intervals, key=lambda proved: (proved.bound, -proved.priors[0]), default=None)
         if worst is None or worst.bound <= goal:
             return

@@ -39,16 +39,18 @@ from .mixtures import (
     value_claim,
 )
 from .progress import Progress, Steps
+from .saved_proofs import cover_from_data, cover_to_data, many_from_data, many_to_data, worst_from_data, worst_to_data
 
 if TYPE_CHECKING:
     from ..typing import Floats
+    from .cover import Standing
     from .dual import Problem
 
 Finish = Callable[[float | None, Callable[[], dict[str, Any]], WorstCase], Certificate]
 
 
 def prove_independent(
-    chosen: Any, family: ConditionallyIndependent, loss: str, tolerance: float | None, rng: int
+    chosen: Any, family: ConditionallyIndependent, loss: str, tolerance: float | None, rng: int, saved: Any = None
 ) -> Steps:
     """Bounds for an aggregator, whatever the grids of the family."""
     checks.extra("a new certificate for independent agents", "solve")
@@ -81,10 +83,10 @@ def prove_independent(
     if not has_upper_bound(aggregator, agents, loss):
         yield Progress(math.inf, worst.regret, 1, 0, partial(finish, None, dict, worst))
     elif aggregator["kind"] in BY_CENTRES:
-        yield from _by_centres(aggregator, family, tolerance or TOLERANCES[agents], worst, finish)
+        yield from _by_centres(aggregator, family, tolerance or TOLERANCES[agents], worst, finish, saved)
     else:
         problem = problem_of(chosen, aggregator)
-        yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish)
+        yield from _by_slopes(problem, chosen, family, tolerance or 5e-7, worst, finish, saved)
 
 
 def _by_balls(
@@ -103,31 +105,52 @@ def _by_balls(
 
 
 def _by_slopes(
-    problem: Problem, chosen: Any, family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
+    problem: Problem,
+    chosen: Any,
+    family: ConditionallyIndependent,
+    tolerance: float,
+    worst: WorstCase,
+    finish: Finish,
+    saved: Any,
 ) -> Steps:
-    rng = np.random.default_rng(0)
+    rng, start = np.random.default_rng(0), None
+    if saved is not None:
+        start, worst = cover_from_data(saved["cover"]), worst_from_data(saved["worst"])
+        rng.bit_generator.state = saved["rng"]
 
     def polish(prior: float, contacts: Floats) -> float:
         nonlocal worst
         worst = max(worst, _from_contacts(chosen, family, prior, contacts, rng), key=lambda case: case.regret)
         return worst.regret
 
-    for state in cover(problem, family.prior_range, worst.regret, tolerance, polish):
+    for state in cover(problem, family.prior_range, worst.regret, tolerance, polish, start):
         certificate = None if state.witness is None else partial(finish, state.upper, state.witness, worst)
         done = state.intervals if certificate is None else state.intervals - state.unfinished
-        yield Progress(state.upper, state.found, done, state.unfinished, certificate)
+        standing = partial(_standing, state.standing, worst, rng.bit_generator.state)
+        yield Progress(state.upper, state.found, done, state.unfinished, certificate, standing=standing)
+
+
+def _standing(standing: Standing, worst: WorstCase, rng: Any) -> dict[str, Any]:
+    return {"cover": cover_to_data(standing), "worst": worst_to_data(worst), "rng": rng}
 
 
 def _by_centres(
-    aggregator: dict[str, Any], family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
+    aggregator: dict[str, Any],
+    family: ConditionallyIndependent,
+    tolerance: float,
+    worst: WorstCase,
+    finish: Finish,
+    saved: Any,
 ) -> Steps:
     rule, structure = rule_of(aggregator, family.agents), worst.structure
     assert isinstance(rule, Stretched | Mean)
     assert isinstance(structure, BinaryStructure)
     last = Progress(math.inf, worst.regret, 0, 1, partial(finish, None, dict, worst))  # the lower bounds, at least
+    start = None if saved is None else many_from_data(saved, family.agents)
     try:
-        for state in cover_many(rule, family.prior_range, worst.regret, tolerance, structure.reports.ravel()):
-            last = replace(last, upper=state.upper, done=state.done, left=state.left)
+        for state in cover_many(rule, family.prior_range, worst.regret, tolerance, structure.reports.ravel(), start):
+            standing = partial(many_to_data, state.standing)
+            last = replace(last, upper=state.upper, done=state.done, left=state.left, standing=standing)
             if state.witness is not None:
                 last = replace(last, certificate=partial(finish, state.upper, partial(dict, state.witness), worst))
             yield last

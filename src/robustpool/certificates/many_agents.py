@@ -66,7 +66,21 @@ class Covered(NamedTuple):
     upper: float
     done: int
     left: int
+    standing: Standing
     witness: dict[str, Any] | None = None
+
+
+class Standing(NamedTuple):
+    """All that the proof goes on from."""
+
+    stage: int
+    proved: float  # by the stage before, with its witness
+    witness: dict[str, Any] | None
+    tail: dict[str, Any] | None
+    waiting: list[Priors]
+    done: list[dict[str, Any]]
+    points: Floats
+    slopes: dict[float, Floats]
 
 
 class TooLow(Exception):  # noqa: N818
@@ -74,24 +88,43 @@ class TooLow(Exception):  # noqa: N818
 
 
 def cover(
-    rule: SymmetricRule, prior_range: Priors, found: float, tolerance: float, reports: Floats
+    rule: SymmetricRule,
+    prior_range: Priors,
+    found: float,
+    tolerance: float,
+    reports: Floats,
+    start: Standing | None = None,
 ) -> Iterator[Covered]:
     """Prove ``found`` + tolerance for all priors of the range, in two stages, the first of them quick and rough.
 
-    ``reports`` are those of the worst structure found, next to which knots are worth most.
+    ``reports`` are those of the worst structure found, next to which knots are worth most. The proof goes on from where another
+    one stood, if ``start`` says where.
     """
     low, high = prior_range
     low, high = min(low, 1 - high), min(high, 1 - low, 0.5)
     problem = Problem(rule, reports)
-    proved = inf
-    for slack in [*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]:
+    proved, witness = inf, None
+    if start is not None:
+        proved, witness = start.proved, start.witness
+        problem.points, problem.slopes = start.points, start.slopes
+    for stage, slack in enumerate([*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]):
+        if start is not None and stage < start.stage:
+            continue
         goal = nextafter(found + slack, inf)
-        tail = find_tail(rule, goal) if low < TAILS[-1] else None
-        start = low if tail is None else max(low, tail["prior"])
-        waiting = list(pairwise(_edges(start, high)))[::-1] if start < high else []  # a tail may have them all
-        done: list[dict[str, Any]] = []
+        if start is not None and stage == start.stage:
+            tail, waiting, done = start.tail, list(start.waiting), list(start.done)
+        else:
+            tail = find_tail(rule, goal) if low < TAILS[-1] else None
+            first = low if tail is None else max(low, tail["prior"])
+            waiting = list(pairwise(_edges(first, high)))[::-1] if first < high else []  # a tail may have them all
+            done = []
+
+        def standing() -> Standing:
+            now = tail, waiting.copy(), done.copy(), problem.points, problem.slopes  # noqa: B023
+            return Standing(stage, proved, witness, *now)  # noqa: B023
+
         while waiting:
-            yield Covered(proved, len(done), len(waiting))
+            yield Covered(proved, len(done), len(waiting), standing(), witness)
             priors = waiting.pop()
             try:
                 entry = problem.prove(priors, goal)
@@ -107,9 +140,10 @@ def cover(
             if priors[1] - priors[0] <= NARROWEST or not priors[0] < middle < priors[1]:
                 raise Refused(f"no slopes were found for priors between {priors[0]:.6g} and {priors[1]:.6g}.")
             waiting += [(middle, priors[1]), (priors[0], middle)]
+        now = standing()
         proved = goal
         witness = {"kind": "symmetric-dual", **({} if tail is None else {"tail": tail}), "intervals": done}
-        yield Covered(goal, len(done), 0, witness)
+        yield Covered(goal, len(done), 0, now, witness)
 
 
 def _edges(low: float, high: float) -> list[float]:

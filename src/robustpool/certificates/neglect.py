@@ -30,7 +30,14 @@ class Stage(NamedTuple):
     parts: dict[str, Any]
 
 
-def prove_neglect(chosen: Any, family: Neglect, loss: str, tolerance: float | None, rng: int) -> Steps:  # noqa: ARG001
+def prove_neglect(
+    chosen: Any,
+    family: Neglect,
+    loss: str,
+    tolerance: float | None,
+    rng: int,  # noqa: ARG001
+    saved: Any = None,  # noqa: ARG001
+) -> Steps:
     """Bounds that approach each other, stage by stage."""
     if loss != "square":
         raise UnsupportedError(f"base-rate neglect is certified for the loss 'square' only; it is {loss!r}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -20,6 +20,16 @@ class Progress:
     left: int
     certificate: Callable[[], Certificate] | None = None
     obstacle: str | None = None  # why the proof ends before the tolerance is reached, if it is known
+    standing: Callable[[], dict[str, Any]] | None = None  # what the proof can go on from, as plain data with arrays
+
+
+class Slabs(NamedTuple):
+    """How far the chances p_0 are covered, and by what."""
+
+    reached: float
+    entries: list[dict[str, Any]]
+    finished: bool
+    width: float  # of the next one
 
 
 Steps = Generator[Progress, None, None]

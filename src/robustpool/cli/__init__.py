@@ -5,24 +5,29 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
-RESUME = "; --resume continues if there is a checkpoint next to the design"
+RESUME = "; --resume continues if there is a checkpoint next to the output"
+LONG = ("design", "certify", "reproduce")
+"""Commands that --resume continues."""
 
 
 def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
     from ..errors import RobustpoolError, SolverError
     from .pooling import pooled, quick_arguments
+    from .signals import status_of_stop
+    from .streams import watch_streams
 
+    watch_streams()
     quick = quick_arguments(sys.argv[1:])
     try:
         if quick is None:
             _run_app()
         else:
             reports, rule, as_json = quick
-            print(pooled(reports, rule, None).text(as_json=as_json))  # noqa: T201
+            print(pooled(reports, rule, None).text(as_json=as_json), flush=True)  # noqa: T201
     except KeyboardInterrupt:
-        resume = RESUME if "design" in sys.argv[1:2] else ""
-        _fail(f"stopped before there was a result{resume}.", 130)
+        resume = RESUME if sys.argv[1:2] and sys.argv[1] in LONG else ""
+        _fail(f"stopped before there was a result{resume}.", status_of_stop())
     except SolverError as error:
         _fail(str(error), 1)
     except RobustpoolError as error:
@@ -36,7 +41,10 @@ def _run_app() -> None:
     import typer
 
     from .app import app
+    from .signals import end_in_order, status_of_stop, terminated
 
+    if sys.argv[1:2] != ["serve"]:  # which ends its jobs in its own way
+        end_in_order()
     wrong_usage: Any = typer.BadParameter.__mro__[2]  # click's ClickException, which newer typers carry inside
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
@@ -48,7 +56,8 @@ def _run_app() -> None:
         _fail(_sentence(error), 2)
     if status == 130:  # newer typers make this of Ctrl-C
         raise KeyboardInterrupt
-    sys.exit(status)
+    sys.stdout.flush()
+    sys.exit(status_of_stop() if terminated() else status)
 
 
 def _sentence(error: Exception) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from typer import Argument, Option
 
 from ..verification.reading import STEPS
-from .command import command
+from .command import checkpoint_of, command, told_on_standard_error
 from .output import Answer
 from .progress import progress_bar, share_bar
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
@@ -81,14 +81,16 @@ def certify(
             show_default="1e-9 for functions of the summed log-odds, else 5e-7; 5e-5, 5e-4 and 5e-3 for 3, 4 and 5 agents",
         ),
     ] = None,
+    resume: Annotated[bool, Option("--resume", help="Continue from the checkpoint next to the certificate.")] = False,
 ) -> Answer:
     """Prove bounds on the worst-case regret, over all priors, all reports and any number of signals.
 
     The upper bound is proved with rigorous arithmetic, the lower bound by an explicit structure, and both can be re-checked
     with `robustpool verify`. With up to 100 agents, functions of the summed log-odds take seconds. `minimax` and `mean` take a
     minute or two with 3 agents, some minutes with 4 and up to half an hour with 5; with more agents, and for
-    `median`, only lower bounds are proved. Ctrl-C keeps the best bound so far: before the first upper bound, the lower
-    ones. Exit status 1: a bound was proved, but it lies further above the worst structure found than the tolerance.
+    `median`, only lower bounds are proved. Ctrl-C and SIGTERM keep the best bound so far: before the first upper bound, the
+    lower ones. --resume then continues from the checkpoint next to the certificate, also after a crash. Exit status 1: a bound
+    was proved, but it lies further above the worst structure found than the tolerance.
 
     \b
     Examples:
@@ -96,9 +98,11 @@ def certify(
       robustpool certify design.json --out certificate.json
       robustpool certify log-odds:alpha=0.6 --prior-range 0.05 0.5
       robustpool certify minimax --agents 3
+      robustpool certify minimax --agents 3 --resume
       robustpool certify minimax-log --loss log
     """
     from ..certificates.certify import certify as prove
+    from ..checkpoints import remove_checkpoint
     from ..files import refuse_foreign
     from ..verification.verify import CERTIFICATE_FORMAT
     from ..views import results
@@ -113,9 +117,9 @@ def certify(
     else:
         about = world.about(rule)
     began = time.perf_counter()
-    last: Any = None
+    checkpoint, last = checkpoint_of(target), cast("Any", None)
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
-    with progress_bar("{task.fields[bound]}", of_priors, total=1, bound="") as tell:
+    with told_on_standard_error(), progress_bar("{task.fields[bound]}", of_priors, total=1, bound="") as tell:
 
         def progress(state: Any) -> None:
             """Show the bound as it falls, and how many intervals of priors are left."""
@@ -124,10 +128,14 @@ def certify(
             bound, priors = proof_so_far(state)
             tell(f"{bound}, {priors}", completed=state.done, total=state.done + state.left, bound=bound)
 
-        certificate = prove(rule, about, loss=loss, paradigm=paradigm, tolerance=tolerance, progress=progress)
+        game: dict[str, Any] = {"loss": loss, "paradigm": paradigm, "tolerance": tolerance}
+        certificate = prove(rule, about, **game, progress=progress, checkpoint=checkpoint, resume=resume)
     certificate.save(target)
     finished, seconds = last.left == 0, time.perf_counter() - began
-    about = {"finished": finished, "seconds": seconds, "obstacle": last.obstacle}
+    if finished or last.obstacle is not None:
+        remove_checkpoint(checkpoint)  # there is nothing left to resume
+    left = str(checkpoint) if checkpoint.exists() else None
+    about = {"finished": finished, "seconds": seconds, "obstacle": last.obstacle, "checkpoint": left}
     return Answer(*results.certificate(rule, certificate, target, **about), finished)
 
 

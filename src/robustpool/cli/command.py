@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -12,7 +14,7 @@ import typer
 from typer import Option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .output import Answer
 
@@ -52,6 +54,31 @@ def command(function: Callable[..., Answer]) -> Callable[..., None]:
 
 def _option(name: str, annotation: Any, default: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def checkpoint_of(out: str) -> Path:
+    """Where the work on an output is saved as it goes on."""
+    return Path(f"{out}.checkpoint.npz")
+
+
+@contextmanager
+def told_on_standard_error() -> Iterator[None]:
+    """Say there what becomes of checkpoints."""
+    from ..checkpoints import CheckpointWarning
+    from .output import say
+
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+        warnings.simplefilter("always", CheckpointWarning)
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, CheckpointWarning):
+                say(str(message))
+            else:
+                shown(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def check_report(report: str) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from .command import check_report, command
+from .command import check_report, checkpoint_of, command, told_on_standard_error
 from .output import Answer, say
 from .progress import progress_bar, share_bar
+from .signals import terminated
 from .tables import TableOptions, tell
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
@@ -73,9 +74,10 @@ def design(
     The family is that of conditionally independent agents with reports and priors on grids, another --world, or the one in
     a file.
 
-    Writes the design with its bounds and, with --report, a page about it. Ctrl-C keeps the best result so far. Exit
-    status 1 means that the gap did not reach the tolerance; the design is still written, and --resume continues from
-    the checkpoint next to it.
+    Writes the design with its bounds and, with --report, a page about it. Ctrl-C and SIGTERM keep the best result so far; a
+    second one ends the command at once. Exit status 1 means that the gap did not reach the tolerance; the design is
+    still written, and --resume continues from the checkpoint next to it. Nothing overwrites the checkpoint of an unfinished
+    run of the same design: without --resume, the command says so and ends.
 
     \b
     Examples:
@@ -86,8 +88,10 @@ def design(
       robustpool design --world partial-information --like forecasts.csv
       robustpool design --family weather.json --out design.json
       robustpool design --family weather.json --lipschitz 2 --symmetric --tolerance 1e-4
+      robustpool design --reports 100 --priors continuous --out design.json --resume
       robustpool aggregate 0.5 0.5 --rule design.json
     """
+    from ..checkpoints import remove_checkpoint
     from ..designs.design_file import save_design
     from ..errors import InputError
     from ..families.family_file import load_family
@@ -112,17 +116,18 @@ def design(
     structures = load_family(family) if family is not None else asked_world(world, reports, priors, solving.nature)
     _writable(out, family, report)
     restrictions = asked_restrictions(symmetric=symmetric, monotone=monotone)
-    checkpoint = Path(f"{out}.checkpoint.npz")
-    with _progress(solving.tolerance if solving.epsilon is None else None) as progress:
+    checkpoint = checkpoint_of(out)
+    with told_on_standard_error(), _progress(solving.tolerance if solving.epsilon is None else None) as progress:
         how: dict[str, Any] = vars(solving)
         solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
     save_design(solution, out)
     searching = "searching between the grid points"
-    with suppress(KeyboardInterrupt), progress_bar(searching, doing=searching):  # Ctrl-C keeps the design as it is
-        solution = solution.with_off_grid()
-        save_design(solution, out)
+    if not terminated():
+        with suppress(KeyboardInterrupt), progress_bar(searching, doing=searching):  # Ctrl-C keeps the design as it is
+            solution = solution.with_off_grid()
+            save_design(solution, out)
     if solution.converged:
-        checkpoint.unlink(missing_ok=True)  # there is nothing left to resume
+        remove_checkpoint(checkpoint)  # there is nothing left to resume
     if report is not None:
         from ..views.design_page import write_design
 

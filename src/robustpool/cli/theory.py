@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from .command import command
+from .command import command, told_on_standard_error
 from .output import Answer
 from .progress import share_bar
 
@@ -103,17 +103,22 @@ def reproduce(
     quick: Annotated[
         bool, Option("--quick", help="Fewer rounds of Algorithm 1 and coarser grids: a few minutes.")
     ] = False,
+    resume: Annotated[
+        bool, Option("--resume", help="Keep what a run that was stopped reached in the folder, if there is any.")
+    ] = False,
 ) -> Answer:
     """Recompute the paper's Table 1 and its figures, prove the bounds, and write a report.
 
     In the folder: report.html, which needs nothing else; table1.csv; figures/ as PNG and PDF, each with the numbers that it is
     drawn from as NPZ; designs/; certificates/, each checked by `robustpool verify FILE`. Ctrl-C keeps the results so
-    far; exit status 1 then means that the run is incomplete. Full size takes seven to eight minutes on two cores,
-    --quick three to four.
+    far; exit status 1 then means that the run is incomplete. After Ctrl-C or a crash, --resume continues: finished parts are
+    kept, and a proof or a design goes on from its checkpoint. Full size takes seven to eight minutes on two cores, --quick
+    three to four.
 
     \b
     Examples:
       robustpool reproduce all --out reproduction
+      robustpool reproduce all --out reproduction --resume
       robustpool reproduce table1 --quick
       robustpool reproduce figures --out figures --json
     """
@@ -121,6 +126,6 @@ def reproduce(
     from ..reproduction.settings import FULL, QUICK
     from ..reproduction.view import as_data, as_lines
 
-    with share_bar(patience=0.0) as tell:
-        result = run(what, out, settings=QUICK if quick else FULL, tell=tell)
+    with told_on_standard_error(), share_bar(patience=0.0) as tell:
+        result = run(what, out, settings=QUICK if quick else FULL, tell=tell, resume=resume)
     return Answer(as_data(result) | {"output": out}, as_lines(result), result.finished)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files import write_whole
+from ..files import write_bytes
 from .rows import verb
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def save_certificate(command: str, certificate: Path, folder: Path = FOLDER) -> 
     content = gzip.compress(certificate.read_bytes(), mtime=0)  # the same bytes whenever it is made
     if len(content) > MOST_BYTES:
         return False
-    write_whole(file_of(command, folder), lambda partial: partial.write_bytes(content))
+    write_bytes(file_of(command, folder), content)
     _there.cache_clear()
     return True
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 import time
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import checks
+from .. import __version__, checks
+from ..checkpoints import Checkpoint, check, job_hash
 from ..errors import InputError
-from ..files import check_writable, refuse_foreign, write_whole
+from ..files import check_writable, refuse_foreign, write_bytes
 from ..plots.style import DPI, png
 from ..views.page import write_page
 from .claims import Claim, claims
@@ -53,42 +53,85 @@ class Reproduction(Workbench):
 
 
 def reproduce(
-    what: str = "all", out: FilePath = "reproduction", *, settings: Settings = FULL, tell: Tell = silent
+    what: str = "all",
+    out: FilePath = "reproduction",
+    *,
+    settings: Settings = FULL,
+    tell: Tell = silent,
+    resume: bool = False,
 ) -> Reproduction:
     """Reproduce the paper's ``table1``, its ``figures`` or ``all`` into a folder, with a page that shows them.
 
     Each table, figure, design and certificate is written as soon as it is ready. Ctrl-C keeps the results so far: the
-    page then has these, and ``finished`` is false.
+    page then has these, and ``finished`` is false. With ``resume``, what an earlier run with the same settings reached in the
+    folder is kept; without it, a run that was stopped there is not overwritten: that is an error.
     """
     result = Reproduction(settings, Path(out), tell)
     began = time.perf_counter()
+    steps = reproduction(result, what, resume=resume)
     try:
-        for _ in reproduction(result, what):
+        for _ in steps:
             result.seconds = time.perf_counter() - began
         result.finished = True
     except KeyboardInterrupt:
         if not (result.rows or result.numbers):
             raise
     write_page(page(result), result.report)
+    if result.finished:
+        result.forget_checkpoints()
     return result
 
 
-def reproduction(result: Reproduction, what: str) -> Iterator[Reproduction]:
+def reproduction(result: Reproduction, what: str, *, resume: bool = False) -> Iterator[Reproduction]:
     """The same step by step, without the page: the result after each row of the table and each figure."""
     checks.choice("what", what, PARTS)
     for name in ("solve", "plots"):
         checks.extra("reproducing the paper", name)
     _check_folder(result.folder, result.report)
-    for row in table_1(result) if what != "figures" else ():
-        result.rows.append(row)
-        save_table(result.rows, result.folder / "table1.csv")
-        yield result
-    for figure in FIGURES if what != "table1" else ():
-        numbers = figure.compute(result)
-        result.tell(f"drawing {figure.name}", 0.0)
-        result.pictures[figure.name] = _save(figure, numbers, result.folder / "figures")
-        result.numbers[figure.name] = numbers
-        yield result
+    job = job_hash("reproduction", __version__, asdict(result.settings))
+    with Checkpoint(result.checkpoint("parts"), job, _parts) as saved:
+        parts = saved.begin("auto" if resume else False) or Parts({}, {})
+        result.rows_before = dict(parts.rows)
+        saved.offer(parts.to_data, now=True)
+        for row in table_1(result) if what != "figures" else ():
+            result.rows.append(row)
+            save_table(result.rows, result.folder / "table1.csv", whole=False)
+            parts.rows[row.name] = row
+            saved.offer(parts.to_data, now=True)
+            yield result
+        if result.rows:
+            save_table(result.rows, result.folder / "table1.csv", whole=True)
+        for figure in FIGURES if what != "table1" else ():
+            numbers = parts.numbers.get(figure.name) or figure.compute(result)
+            result.tell(f"drawing {figure.name}", 0.0)
+            result.pictures[figure.name] = _save(figure, numbers, result.folder / "figures")
+            result.numbers[figure.name] = parts.numbers[figure.name] = numbers
+            saved.offer(parts.to_data, now=True)
+            yield result
+
+
+class Parts(NamedTuple):
+    """What is done: rows of the table and numbers of figures, by name."""
+
+    rows: dict[str, Row]
+    numbers: dict[str, Numbers]
+
+    def to_data(self) -> dict[str, Any]:
+        """The same as a checkpoint keeps it."""
+        return {"rows": {name: asdict(row) for name, row in self.rows.items()}, "numbers": self.numbers}
+
+
+def _parts(data: Any) -> Parts:
+    rows = {name: Row(**row) for name, row in data["rows"].items()}
+    for name, row in rows.items():
+        bounds = [row.found, row.lower, row.upper]
+        check(
+            "a row", row.name == name and all(isinstance(bound, float) for bound in bounds) and row.lower <= row.upper
+        )
+    for name, numbers in data["numbers"].items():
+        check("a figure", name in {figure.name for figure in FIGURES})
+        check("its numbers", all(isinstance(values, np.ndarray) for values in numbers.values()))
+    return Parts(rows, data["numbers"])
 
 
 def _check_folder(folder: Path, report: Path) -> None:
@@ -107,5 +150,5 @@ def _save(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes:
     np.savez_compressed(arrays, **numbers)
     drawn.savefig(pages, format="pdf", dpi=2 * DPI, metadata={"CreationDate": None})
     for ending, content in (("npz", arrays.getvalue()), ("png", picture), ("pdf", pages.getvalue())):
-        write_whole(folder / f"{figure.name}.{ending}", partial(Path.write_bytes, data=content))
+        write_bytes(folder / f"{figure.name}.{ending}", content)
     return picture

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..families.worst_case import worst_case
-from ..files import write_whole
+from ..files import write_text
 from ..wording import outward
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ..designs.any_aggregator import AnyAggregator
@@ -54,17 +55,21 @@ def table_1(bench: Workbench) -> Iterator[Row]:
     """The paper's three closed forms, its algorithm's table as we compute it, and our own aggregators, one by one."""
     settings = bench.settings
     for name in settings.rules:
-        yield _row(bench, name, name, RULES[name])
+        yield _row(bench, name, lambda name=name: name, RULES[name])  # type: ignore[misc]
     words = f"Algorithm 1, N = {settings.reports}, M = {settings.priors}, {settings.rounds:,} rounds, interpolated"
-    yield _row(bench, "algorithm-1", bench.algorithm_1().aggregator, words)
+    yield _row(bench, "algorithm-1", lambda: bench.algorithm_1().aggregator, words)
     for knots in settings.knots:
-        solution = bench.against_continuous_nature(knots)
         words = f"ours: the best table with N = {knots} against any reports and any prior"
-        yield _row(bench, f"continuous-{knots}", solution.aggregator, words)
-    yield _row(bench, "minimax", "minimax", "ours: the rule minimax, a closed form")
+        solved = partial(bench.against_continuous_nature, knots)
+        yield _row(bench, f"continuous-{knots}", lambda solved=solved: solved().aggregator, words)  # type: ignore[misc]
+    yield _row(bench, "minimax", lambda: "minimax", "ours: the rule minimax, a closed form")
 
 
-def _row(bench: Workbench, name: str, aggregator: AnyAggregator, words: str) -> Row:
+def _row(bench: Workbench, name: str, made: Callable[[], AnyAggregator], words: str) -> Row:
+    """A row; one that is there already, from a run that was stopped, is not computed again."""
+    if name in bench.rows_before:
+        return bench.rows_before[name]
+    aggregator = made()
     bench.tell(f"searching the worst case of {name}", 0.0)
     found = worst_case(aggregator).regret
     certificate = bench.certificate(name, aggregator)
@@ -88,10 +93,12 @@ def cells(row: Row, digits: int = 9) -> tuple[str, ...]:
     )
 
 
-def save_table(rows: Sequence[Row], path: Path) -> None:
-    """The table as CSV."""
+def save_table(rows: Sequence[Row], path: Path, *, whole: bool) -> None:
+    """The table as CSV; as long as it is not the ``whole`` one, it replaces no longer one."""
+    if not whole and path.exists() and path.read_text(encoding="utf-8").count("\n") > len(rows) + 1:
+        return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("name", *HEADER))
     writer.writerows((row.name, *cells(row, 12)) for row in rows)
-    write_whole(path, lambda partial: partial.write_text(text.getvalue(), encoding="utf-8"))
+    write_text(path, text.getvalue())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..certificates.certify import certification
+from ..checkpoints import remove_checkpoint
 from ..designs.design_file import save_design
 from ..errors import UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ..certificates.certificate import Certificate
     from ..designs.any_aggregator import AnyAggregator
     from .settings import Settings
+    from .table_1 import Row
 
 Tell = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, from 0 to 1."""
@@ -36,6 +39,18 @@ class Workbench:
     folder: Path
     tell: Tell = silent
     solutions: dict[str, Solution] = field(default_factory=dict)
+    rows_before: dict[str, Row] = field(default_factory=dict)  # of Table 1, from a run that was stopped
+
+    def checkpoint(self, name: str) -> Path:
+        """Where a part of the work is saved until all of it is done."""
+        return self.folder / "checkpoints" / f"{name}.npz"
+
+    def forget_checkpoints(self) -> None:
+        """Remove what was saved of the parts."""
+        for path in (self.folder / "checkpoints").glob("*.npz"):
+            remove_checkpoint(path)
+        with suppress(OSError):  # somebody else's files are in it
+            (self.folder / "checkpoints").rmdir()
 
     @property
     def family(self) -> ConditionallyIndependent:
@@ -61,9 +76,11 @@ class Workbench:
 
     def certificate(self, name: str, aggregator: AnyAggregator) -> Certificate:
         """Proved bounds on the worst-case regret over all structures of two independent agents."""
-        for state in certification(aggregator, tolerance=self.settings.proof_gap):
-            total = state.done + state.left
-            self.tell(f"proving {name}", state.done / total if total else 0.0)
+        kept: Any = {"checkpoint": self.checkpoint(f"certificate-{name}"), "resume": "auto"}
+        with closing(certification(aggregator, tolerance=self.settings.proof_gap, **kept)) as steps:
+            for state in steps:
+                total = state.done + state.left
+                self.tell(f"proving {name}", state.done / total if total else 0.0)
         if state.certificate is None:
             raise UnsupportedError(f"no bound could be proved for {name}.")
         certificate = state.certificate()
@@ -78,7 +95,8 @@ class Workbench:
         if name not in self.solutions:
             self.tell(f"solving: {words}", 0.0)
             progress = lambda state, rounds: self.tell(f"solving: {words}", state.round / rounds)
-            solution = solve(family, progress=progress, lipschitz=lipschitz, **options)
+            kept: Any = {"checkpoint": self.checkpoint(name), "resume": "auto"}
+            solution = solve(family, progress=progress, lipschitz=lipschitz, **kept, **options)
             if solution.stopped is Stopped.INTERRUPTED:
                 raise KeyboardInterrupt
             self.solutions[name] = solution

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..checkpoints import check
 from ..errors import InputError
 from ..families.nature import unseen
+from .saved_state import SLACK, is_mixture
 from .solver import Outcome, Solver, State
 
 if TYPE_CHECKING:
@@ -70,7 +72,6 @@ class CuttingPlanes(Solver):
     canonical: str | None = None
 
     method: ClassVar[str] = "cutting-planes"
-    state: ClassVar[type[BundleState]] = BundleState
 
     def nature(
         self, family: Family, loss: Loss, paradigm: str, restrictions: Sequence[Restriction], kind: str
@@ -83,13 +84,26 @@ class CuttingPlanes(Solver):
             nature.check_canonical(self.canonical)
         return nature
 
+    def first(self, nature: Nature) -> BundleState:
+        """See Solver."""
+        table, label = nature.first_table(), nature.first_labels()
+        return BundleState(table=table, centre=table, label=label, idle=np.zeros(len(label), dtype=np.int64))
+
+    def check_saved(self, nature: Nature, state: BundleState) -> None:
+        """See Solver: nature knows the structures, and the mixture has a bound."""
+        shape = nature.tables.cells, nature.tables.states
+        for table in (state.table, state.centre):
+            check("a table", table.shape == shape and bool((np.abs(table - 0.5) <= 0.5 + SLACK).all()))
+        check("idle", len(state.idle) == len(state.label) > 0 and bool((state.idle >= 0).all()))
+        check("the mixture", len(state.lower_label) == len(state.lower_weights) > 0 and is_mixture(state.lower_weights))
+        check("rho", state.rho > 0)
+        nature.cuts(state.label)
+        check("the mixture", math.isfinite(nature.least(nature.cuts(state.lower_label), state.lower_weights)))
+
     def iterate(self, nature: Nature, state: BundleState | None = None) -> Iterator[BundleState]:
         """Round after round, without end; from ``state`` on if it is given."""
         master = nature.master()
-        if state is None:
-            table, label = nature.first_table(), nature.first_labels()
-            idle = np.zeros(len(label), dtype=np.int64)
-            state = BundleState(table=table, centre=table, label=label, idle=idle)
+        state = self.first(nature) if state is None else state
         while True:
             state = self.step(nature, master, state)
             yield state

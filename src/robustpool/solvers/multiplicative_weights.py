@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .. import checks
+from ..checkpoints import check
 from ..errors import UnsupportedError
 from ..families.nature import NO_CONTINUUM, ListableFamily
+from .saved_state import SLACK, is_mixture
 from .solver import Outcome, Solver, State
 
 if TYPE_CHECKING:
@@ -83,7 +85,6 @@ class MultiplicativeWeights(Solver):
     epsilon: float | None = None
 
     method: ClassVar[str] = "multiplicative-weights"
-    state: ClassVar[type[WeightsState]] = WeightsState
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -125,6 +126,10 @@ class MultiplicativeWeights(Solver):
             raise UnsupportedError(f"the theory mode needs a bounded loss; the {loss.name} loss is not.")
         return float(np.max(game.scale * bound - game.offset))
 
+    def first(self, nature: FiniteNature) -> WeightsState:
+        """See Solver."""
+        return self.start(nature.game)
+
     def start(self, game: FiniteGame) -> WeightsState:
         """The uniform mixture, before the first round."""
         count = len(game.family)
@@ -146,9 +151,20 @@ class MultiplicativeWeights(Solver):
             upper_table=np.full_like(masses, 1 / game.tables.states),
         )
 
+    def check_saved(self, nature: FiniteNature, state: WeightsState) -> None:
+        """See Solver."""
+        first = self.first(nature)
+        for name in ("log_weights", "masses", "weight_sum", "mass_sum", "table_sum", "upper_table"):
+            check(name, getattr(state, name).shape == getattr(first, name).shape)
+        for name in ("masses", "weight_sum", "mass_sum", "table_sum", "upper_table"):
+            check(name, bool((getattr(state, name) >= -SLACK).all()))
+        check("log_weights", bool((state.log_weights <= 0).all()))
+        check("saved_weights", len(state.lower_weights) == len(first.log_weights) and is_mixture(state.lower_weights))
+        check("rate", state.rate > 0)
+
     def iterate(self, nature: FiniteNature, state: WeightsState | None = None) -> Iterator[WeightsState]:
         """Round after round, without end; from ``state`` on if it is given."""
-        state = self.start(nature.game) if state is None else state
+        state = self.first(nature) if state is None else state
         while True:
             state = self.step(nature.game, nature.responder, state)
             yield state

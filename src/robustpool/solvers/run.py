@@ -5,30 +5,29 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import __version__
+from ..checkpoints import SECONDS, Checkpoint, job_hash
 from ..designs.records import Guarantee, Settings, TracePoint
 from ..errors import UnsupportedError
-from ..files import check_writable
 from ..game.convex_programme import user_cones
-from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
 from .cutting_planes import with_head_start
+from .saved_state import state_from_data, state_to_data
 from .solution import Solution, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..aggregators.restrictions import Restriction
+    from ..checkpoints import Resume
     from ..families.nature import Family, Nature
     from ..typing import FilePath
     from .solver import Solver, State
 
-CHECKPOINT_SECONDS = 5.0
-CHECKPOINT_SHARE = 0.05
-"""A state is saved after so many seconds, or so much later that saving takes this share of the time."""
 TRACE_DENSITY = 1000
 """The trace keeps every round up to this one, then about this many for each doubling."""
 
@@ -81,42 +80,44 @@ class Run:
         progress: Callable[[Any, int], None] | None,
         checkpoint: FilePath | None,
         *,
-        resume: bool,
-        seconds: float = CHECKPOINT_SECONDS,
+        resume: Resume,
+        seconds: float = SECONDS,
     ) -> Solution:
         """All rounds, from a checkpoint on if ``resume``; Ctrl-C ends them as well."""
-        state: Any = None
-        problem = "" if checkpoint is None else self._problem()
-        if resume and checkpoint is not None:
-            state, self.trace = load_checkpoint(checkpoint, self.solver.state, problem)
-            self.began -= self.trace[-1].seconds if self.trace else 0.0
-            if (stopped := self._reason(state)) is not None:
-                return self._solution(state, stopped)
-        elif checkpoint is not None:
-            check_writable(checkpoint)  # say so now, not after hours
-        due = time.perf_counter() + seconds
-        stopped = None
+        job = "" if checkpoint is None else self._job()
+        with Checkpoint(checkpoint, job, self._saved, seconds) as saved:
+            start = saved.begin(resume, lambda found: self._reason(found[0]) is not None)
+            if start is None:
+                return self._solve(progress, saved, None)
+            state, self.trace = start
+            self.began -= self.trace[-1].seconds
+            stopped = self._reason(state)
+            return self._solve(progress, saved, state) if stopped is None else self._solution(state, stopped)
+
+    def _solve(self, progress: Callable[[Any, int], None] | None, saved: Checkpoint[Any], start: Any) -> Solution:
+        state, stopped = start, None
         try:
-            for state in self.states(state):  # noqa: B020
-                now = time.perf_counter()
-                self._record(state, now - self.began)
+            for state in self.states(start):
+                self._record(state, time.perf_counter() - self.began)
                 if progress is not None:
                     progress(state, self.settings.rounds)
                 stopped = self._reason(state)
-                if checkpoint is not None and (stopped is not None or now >= due):
-                    save_checkpoint(checkpoint, state, self.trace, problem)
-                    after = time.perf_counter()
-                    due = after + max(seconds, (after - now) / CHECKPOINT_SHARE)
+                saved.offer(partial(state_to_data, state, self.trace), now=stopped is not None)
         except KeyboardInterrupt:
             if state is None:
                 raise
             stopped = Stopped.INTERRUPTED
             if not self.trace or self.trace[-1].round != state.round:
                 self._record(state, time.perf_counter() - self.began)
-            if checkpoint is not None:
-                save_checkpoint(checkpoint, state, self.trace, problem)
+            saved.offer(partial(state_to_data, state, self.trace), now=True)
         assert stopped is not None
         return self._solution(state, stopped)
+
+    def _saved(self, data: Any) -> tuple[Any, list[TracePoint]]:
+        """The state and the trace that a checkpoint holds."""
+        state, trace = state_from_data(data, self.solver.first(self.nature))
+        self.solver.check_saved(self.nature, state)
+        return state, trace
 
     def _check_finite(self, state: State) -> None:
         """By the third round some table has a finite payoff if any has."""
@@ -142,17 +143,19 @@ class Run:
             self.trace.pop()
         self.trace.append(TracePoint(state.round, state.lower, state.upper, seconds))
 
-    def _problem(self) -> str:
-        """A hash of what a state belongs to.
+    def _job(self) -> str:
+        """A hash of what a state belongs to: all that decides it but the tolerance and the rounds, which may change.
 
         A few losses tell one custom loss from another of the same name; the cones of its constraints, one family of tables.
         """
-        keys = ("method", "mode", "loss", "paradigm", "nature", "restrictions", "epsilon", "version")
+        keys = ("method", "mode", "loss", "paradigm", "report", "nature", "restrictions", "epsilon", "version")
         tables = self.nature.tables
         forecasts = np.stack([np.roll(np.arange(1.0, tables.states + 1), k) for k in range(tables.states)])
         losses = tables.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
         own = [user_cones(tables)] if tables.layout.constraints else []
-        return problem_hash(self.family.fingerprint(), {key: getattr(self.settings, key) for key in keys}, losses, *own)
+        return job_hash(
+            "design", self.family.fingerprint(), {key: getattr(self.settings, key) for key in keys}, losses, *own
+        )
 
     def _solution(self, state: Any, stopped: Stopped) -> Solution:
         """The best table and the best mixture so far, with their bounds computed anew."""

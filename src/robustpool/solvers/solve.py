@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import checks
 from ..aggregators.restrictions import Lipschitz, Restriction
+from ..checkpoints import SECONDS, Resume
 from ..errors import InputError
 from ..families.finite import FiniteFamily
 from ..losses import get_loss
 from ..structures.information_structure import InformationStructure
 from .cutting_planes import CuttingPlanes
 from .multiplicative_weights import MultiplicativeWeights
-from .run import CHECKPOINT_SECONDS, Run
+from .run import Run
 
 if TYPE_CHECKING:
     from ..families.nature import Family
@@ -43,8 +44,8 @@ def solve(
     rounds: int | None = None,
     progress: Callable[[Any, int], None] | None = None,
     checkpoint: FilePath | None = None,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    resume: bool = False,
+    checkpoint_seconds: float = SECONDS,
+    resume: Resume = False,
 ) -> Solution:
     """The aggregator with the least worst-case regret over a family, and a mixture that shows it cannot be much better.
 
@@ -60,7 +61,8 @@ def solve(
 
     ``progress`` is called after each round with the state and the round limit. Ctrl-C returns what was reached. With a
     ``checkpoint`` file the state is saved every ``checkpoint_seconds``, and ``resume=True`` continues from it to the same
-    result as an uninterrupted run.
+    result as an uninterrupted run; ``resume="auto"`` does so if there is one. Without ``resume`` an unfinished run of the same
+    game is not overwritten: that is an error.
 
     >>> from robustpool import FiniteFamily, solve
     >>> family = FiniteFamily.from_joints([[[0.5, 0.0], [0.25, 0.25]], [[0.25, 0.25], [0.5, 0.0]]])

@@ -41,7 +41,6 @@ class Solver(ABC):
     """A way to solve the game: a frozen record of its settings."""
 
     method: ClassVar[str]
-    state: ClassVar[type[Any]]  # what ``iterate`` yields, for checkpoints
     tolerance: float  # the gap to reach
     rounds: int  # the round limit
     epsilon: float | None = None  # in theory mode
@@ -61,6 +60,14 @@ class Solver(ABC):
     def last_round(self, nature: Any) -> int:  # noqa: ARG002
         """The round limit in a game."""
         return self.rounds
+
+    @abstractmethod
+    def first(self, nature: Any) -> Any:
+        """The state before the first round."""
+
+    @abstractmethod
+    def check_saved(self, nature: Any, state: Any) -> None:
+        """Refuse a state from a file that the game cannot have reached."""
 
     @abstractmethod
     def iterate(self, nature: Any, state: Any = None) -> Iterator[Any]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
-import secrets
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..processes import PREFIX, left_behind, own_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 MEGABYTES = 96
 """Memory that the engine may use for a small table; beyond it, it works in its folder. Arrays that it gives come on top."""
-
-PREFIX = "robustpool-"
-"""How the temporary folders are called: the prefix, the machine, and the number of the process."""
 
 SPACES = " \t\r\n"
 
@@ -93,7 +89,7 @@ def engine() -> Iterator[Engine]:
 
     parent = Path(tempfile.gettempdir())
     _remove_left_behind(parent)
-    folder = parent / f"{own_prefix()}{secrets.token_hex(4)}"
+    folder = parent / own_name()
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": _threads(),
         "memory_limit": f"{MEGABYTES}MB",
@@ -115,15 +111,6 @@ def no_folder(what: str, error: OSError | str) -> InputError:
     """Say that something needs a temporary folder."""
     why = error if isinstance(error, str) else error.strerror or error
     return InputError(f"{what} a temporary folder, set by TMPDIR; it cannot be used ({why}).")
-
-
-def own_prefix() -> str:
-    """How the temporary folders of this process begin; those of another machine may stand beside them."""
-    return f"{PREFIX}{_host()}-{os.getpid()}-"
-
-
-def _host() -> str:
-    return re.sub(r"[^A-Za-z0-9]", "", platform.node())
 
 
 def _threads() -> int:
@@ -161,20 +148,7 @@ def _ended(running: Any) -> bool:
 
 
 def _remove_left_behind(parent: Path) -> None:
-    """Remove the folders of processes that are no more, as far as they are ours."""
-    if os.name == "nt":  # where a signal 0 is a Ctrl-C
-        return
-    for folder in parent.glob(f"{PREFIX}{_host()}-[0-9]*-*"):
-        process = folder.name.removeprefix(f"{PREFIX}{_host()}-").partition("-")[0]
-        if process.isdigit() and not _runs(int(process)):
+    """Remove the folders of processes that were killed, as far as they are ours."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        if left_behind(folder.name):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it runs, but is somebody else's
-        pass
-    return True

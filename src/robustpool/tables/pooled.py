@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -15,8 +16,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
+from ..processes import own_prefix
 from ..wording import counted
-from .engine import MEGABYTES, literal, own_prefix
+from .engine import MEGABYTES, literal, no_folder
 from .records import FORMULA, RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
 
@@ -118,7 +120,10 @@ class PooledTable:
     def write_text(self, file: IO[str]) -> None:
         """Write the table as CSV to an open file."""
         with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
-            self._copy(Path(folder) / "pooled.csv", ".csv")
+            try:
+                self._copy(Path(folder) / "pooled.csv", ".csv")
+            except OSError as error:
+                raise no_folder("forecasts as text need", error) from None
             with (Path(folder) / "pooled.csv").open(encoding="utf-8", newline="") as written:
                 shutil.copyfileobj(written, file)
 
@@ -129,10 +134,20 @@ class PooledTable:
         parquet = suffix in PARQUET_SUFFIXES
         delimiter = "\t" if suffix == ".tsv" else ","
         form = "FORMAT parquet" if parquet else f"FORMAT csv, DELIMITER '{delimiter}'"
+        form += ", USE_TMP_FILE false"  # the path is that of a temporary file already
         columns = [_written(name, column, neutral=not parquet) for name, column in arrays.items()]
         with duckdb.connect(config={"memory_limit": f"{4 * MEGABYTES}MB"}) as connection:
             connection.register("pooled", arrays)
-            connection.execute(f"COPY (SELECT {', '.join(columns)} FROM pooled) TO {literal(str(path))} ({form})")
+            try:
+                connection.execute(f"COPY (SELECT {', '.join(columns)} FROM pooled) TO {literal(str(path))} ({form})")
+            except duckdb.IOException as error:
+                raise _from_system(str(error)) from None
+
+
+def _from_system(text: str) -> OSError:
+    """What the system told the engine, as Python would say it: the disk is full, say."""
+    number = re.search(r'"errno":"(\d+)"', text)
+    return OSError(text.splitlines()[0]) if number is None else OSError(int(number[1]), os.strerror(int(number[1])))
 
 
 def _written(name: str, column: NDArray[Any], *, neutral: bool) -> str:

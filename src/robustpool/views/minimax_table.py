@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..aggregators.distributions import DISTRIBUTION_RULES
 from ..aggregators.rules import RULES, get_rule
 from ..certificates.certifiable import describe, rule_of
 from ..errors import UnsupportedError
-from ..files import check_writable, write_whole
+from ..files import check_writable, write_text
 from ..minimax.proofs import proofs
 from ..minimax.recompute import BUDGET, DIGITS, agrees
 from ..minimax.rows import verb
@@ -181,7 +180,7 @@ def write_page(rows: Sequence[Row], path: FilePath) -> None:
     """Write the page of the documentation, whole or not at all."""
     check_writable(path)
     text = markdown(rows)
-    write_whole(path, lambda partial: Path(partial).write_text(text, encoding="utf-8"))
+    write_text(path, text)
 
 
 def section(rows: Sequence[Row]) -> Section:

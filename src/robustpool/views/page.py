@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InputError
-from ..files import write_whole
+from ..files import write_text
 from ..html import templates
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Page:
 def write_page(page: Page, path: FilePath) -> None:
     """Write the page, whole or not at all."""
     text = render(page)
-    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_text(path, text)
 
 
 def render(page: Page) -> str:

@@ -91,9 +91,16 @@ def worst_case(rule: str, worst: WorstCase) -> View:
 
 
 def certificate(
-    rule: str, proof: Certificate, file: str, *, finished: bool, seconds: float, obstacle: str | None = None
+    rule: str,
+    proof: Certificate,
+    file: str,
+    *,
+    finished: bool,
+    seconds: float,
+    obstacle: str | None = None,
+    checkpoint: str | None = None,
 ) -> View:
-    """The proved bounds, over what, and how they are checked again."""
+    """The proved bounds, over what, how they are checked again, and what is left to continue from."""
     data = {
         "rule": rule,
         "loss": proof.data["loss"],
@@ -101,10 +108,12 @@ def certificate(
         "finished": finished,
         "seconds": seconds,
         "output": file,
+        "checkpoint": checkpoint,
     }
     lines = {
         **certificate_facts(proof, finished=finished, seconds=seconds, obstacle=obstacle),
         "the certificate is": f"{file}; `robustpool verify {file}` re-checks it",
+        "to continue": checkpoint and f"the same command with --resume, from {checkpoint}",
     }
     return data, facts(lines, 21)
 

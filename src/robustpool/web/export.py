@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InputError
+from ..files import write_bytes
 from ..html import TEMPLATES, templates
 from . import table_page
 
@@ -40,13 +41,13 @@ def export(folder: FilePath, *, percents: Sequence[int] = range(101), say: Calla
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"--export needs a new or empty folder; {str(folder)!r} has something in it.")
     for name, content in pages().items():
-        _write(target / name, content)
-    _write(target / "answers" / "common.js", f"window.robustpool.common = {_json(common())};\n".encode())
+        write_bytes(target / name, content)
+    write_bytes(target / "answers" / "common.js", f"window.robustpool.common = {_json(common())};\n".encode())
     with ProcessPoolExecutor(min(len(percents), os.cpu_count() or 1)) as pool:
         for done, (first, content) in enumerate(
             pool.map(answers, percents, [tuple(percents)] * len(percents)), start=1
         ):
-            _write(target / "answers" / f"{first}.js", content)
+            write_bytes(target / "answers" / f"{first}.js", content)
             if done % 20 == 0 or done == len(percents):
                 say(f"{done} of {len(percents)} files of answers are written")
     say(f"Open {target / 'index.html'}, or copy the folder to any web host.")
@@ -136,8 +137,3 @@ def _differences(items: list[Any], usual: list[Any]) -> list[Any]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
+from ...locks import HeldError, free_lock, take_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,13 +58,13 @@ class Store:
             self._database.execute(f"CREATE TABLE IF NOT EXISTS jobs ({columns})")
             self._database.execute(f"SELECT {', '.join(COLUMNS)} FROM jobs LIMIT 1")
         except sqlite3.Error as error:
-            os.close(self._lock)
+            free_lock(self._lock)
             raise InputError(f"the jobs in {str(file)!r} cannot be read ({error}); give another folder.") from None
 
     def close(self) -> None:
         """Let another server have it."""
         self._database.close()
-        os.close(self._lock)
+        free_lock(self._lock)
 
     def save(self, job: Job) -> None:
         """Add a job, or replace what is known about it."""
@@ -111,18 +110,14 @@ def _read(name: str, value: Any) -> Any:
     return json.loads(value) if name in JSON_COLUMNS and value is not None else value
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: Path) -> int | None:
     """Take the folder; the system gives it free when the process ends, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise InputError(f"jobs cannot be kept in {str(folder)!r} ({error.strerror}); give another folder.") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
+        return take_lock(folder / "lock")
+    except HeldError:
         raise InputError(
             f"another server keeps its jobs in {str(folder)!r}; stop it, or give another folder."
         ) from None
-    return lock
+    except OSError as error:
+        raise InputError(f"jobs cannot be kept in {str(folder)!r} ({error.strerror}); give another folder.") from None

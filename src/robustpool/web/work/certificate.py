@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...aggregators.rules import get_rule
 from ...certificates.certify import certification, certify
+from ...checkpoints import remove_checkpoint
 from ...designs.design_file import DESIGN_FORMAT, read_design, unsealed
 from ...errors import InputError
 from ...families.asked_world import AskedWorld
@@ -51,8 +52,18 @@ def run(task: Task) -> dict[str, Any]:
         bound, priors = proof_so_far(state)
         task.progress({"doing": bound, "left": priors, "share": state.done / max(1, state.done + state.left)})
 
-    certificate = certify(aggregator, family, **proving, progress=progress)
+    checkpoint = task.folder / "checkpoint.npz"
+    certificate = certify(
+        aggregator,
+        family,
+        **proving,
+        progress=progress,
+        checkpoint=checkpoint,
+        checkpoint_seconds=task.checkpoint_seconds,
+        resume="auto",
+    )
     certificate.save(task.results / "certificate.json")
+    remove_checkpoint(checkpoint)
     assert last is not None
     seconds = time.perf_counter() - began
     ending: dict[str, Any] = {"finished": last.left == 0, "seconds": seconds, "obstacle": last.obstacle}

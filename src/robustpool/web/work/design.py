@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...checkpoints import remove_checkpoint
 from ...designs.design_file import save_design
 from ...families.asked_world import AskedWorld
 from ...families.conditionally_independent import ConditionallyIndependent
@@ -68,7 +69,7 @@ def run(task: Task) -> dict[str, Any]:
         progress=trace,
         checkpoint=checkpoint,
         checkpoint_seconds=task.checkpoint_seconds,
-        resume=checkpoint.exists(),
+        resume="auto",
     )
     if solution.stopped is Stopped.INTERRUPTED:
         raise Paused
@@ -77,7 +78,7 @@ def run(task: Task) -> dict[str, Any]:
     save_design(solution, task.results / "design.json")
     trace.say("writing the report")
     write_design(solution.design, "design.json", task.results / "report.html")
-    checkpoint.unlink(missing_ok=True)
+    remove_checkpoint(checkpoint)
     data, _ = results.design(solution, "design.json", "report.html", "")
     facts = {name: text for name, text in results.design_facts(solution).items() if text is not None}
     return data | {

@@ -1,0 +1,193 @@
+"""Jobs that are killed at random moments and continued: the same result as if nothing had happened, and little lost.
+
+The tests kill a few times, and `tools/soak.py` does it for as long as it is asked to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from programs import PROGRAM
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+ROWS = 400_000
+QUICK = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+
+REPRODUCTION = """
+import sys
+from robustpool.reproduction.run import reproduce
+from robustpool.reproduction.settings import Settings
+settings = Settings(rules=("mean",), reports=8, priors=40, rounds=300, knots=(6,), gap=1e-4, proof_gap=1e-4)
+reproduce("table1", "out", settings=settings, resume="--resume" in sys.argv)
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command, its output, and what of this is the same in every run."""
+
+    command: tuple[str, ...]
+    output: str
+    resumable: bool = True
+    needs: tuple[str, ...] = ()  # files that `prepare` makes
+    program: tuple[str, ...] = (PROGRAM,)
+    saved: str | None = None
+
+    @property
+    def checkpoint(self) -> str:
+        return self.saved or f"{self.output}.checkpoint.npz"
+
+    def essence(self, folder: Path) -> Any:
+        """The result without times."""
+        path = folder / self.output
+        if path.suffix != ".json":
+            return path.read_bytes()
+        data = json.loads(path.read_text())
+        data.get("trace", {}).pop("seconds", None)
+        return {name: value for name, value in data.items() if name not in ("seconds", "hash")}
+
+
+JOBS = {
+    "design": Job(
+        (
+            "design",
+            "--reports",
+            "14",
+            "--priors",
+            "200",
+            "--method",
+            "multiplicative-weights",
+            "--tolerance",
+            "0",
+            "--rounds",
+            "400",
+            "-o",
+            "o.json",
+        ),
+        "o.json",
+    ),
+    "cutting planes": Job(
+        ("design", "--reports", "40", "--priors", "continuous", "--tolerance", "1e-7", "-o", "o.json"), "o.json"
+    ),
+    "certificate": Job(("certify", "mean", "--agents", "2", "--tolerance", "1e-5", "-o", "c.json"), "c.json"),
+    "certificate for three": Job(("certify", "mean", "--agents", "3", "--tolerance", "2e-3", "-o", "c.json"), "c.json"),
+    "reproduction": Job(
+        (), "out/table1.csv", program=(sys.executable, "-c", REPRODUCTION), saved="out/checkpoints/parts.npz"
+    ),
+    "table": Job(("aggregate", "table.csv", "-o", "o.csv"), "o.csv", resumable=False, needs=("table.csv",)),
+}
+
+
+@dataclass
+class Faults:
+    """A folder in which jobs are run, killed and continued."""
+
+    folder: Path
+    rng: random.Random
+    kills: int = 0
+    early: int = 0  # kills before there was anything to continue from
+    lost: list[float] = field(default_factory=list)  # seconds since the last checkpoint, at each kill
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "tmp").mkdir(exist_ok=True)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | QUICK | {"TMPDIR": str(self.folder / "tmp")}
+
+    def prepare(self, job: Job) -> None:
+        """Make what a job reads."""
+        if "table.csv" in job.needs and not (self.folder / "table.csv").exists():
+            rng = np.random.default_rng(1)
+            numbers = zip(rng.integers(0, 50_000, ROWS), rng.integers(0, 900, ROWS), rng.random(ROWS), strict=True)
+            lines = (f"q{question},f{forecaster},{probability:.4f}\n" for question, forecaster, probability in numbers)
+            with (self.folder / "table.csv").open("w") as file:
+                file.write("question_id,forecaster_id,probability\n")
+                file.writelines(lines)
+
+    def start(self, job: Job, *more: str) -> subprocess.Popen[str]:
+        command = [*job.program, *job.command, *more]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            command, cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
+
+    def run(self, job: Job, *more: str) -> tuple[int, str]:
+        """Let a job end by itself; its status and what it says on standard error."""
+        process = self.start(job, *more)
+        _, said = process.communicate()
+        return process.returncode, said
+
+    def undisturbed(self, job: Job) -> tuple[Any, float]:
+        """The result of a job and the time that it takes."""
+        self.prepare(job)
+        began = time.monotonic()
+        status, said = self.run(job)
+        assert status in (0, 1), said  # 1: all rounds were played
+        essence = job.essence(self.folder)
+        self.clear(job)
+        return essence, time.monotonic() - began
+
+    def kill(self, job: Job, after: float, *more: str, number: signal.Signals = signal.SIGKILL) -> bool:
+        """Start a job and kill it after so many seconds; whether it was still running."""
+        process = self.start(job, *more)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=after)
+        running = process.poll() is None
+        checkpoint = self.folder / job.checkpoint
+        if running:
+            process.send_signal(number)
+            self.kills += 1
+        process.communicate()
+        if running and number == signal.SIGKILL and job.resumable:
+            if checkpoint.exists():
+                self.lost.append(max(0.0, time.time() - checkpoint.stat().st_mtime))
+            else:
+                self.early += 1
+        return running
+
+    def continue_(self, job: Job) -> None:
+        """Run a job to its end, from its checkpoint if there is one."""
+        saved = [self.folder / job.checkpoint, self.folder / f"{job.checkpoint}.previous"]
+        resume = ["--resume"] if job.resumable and any(path.exists() for path in saved) else []
+        status, said = self.run(job, *resume)
+        assert status in (0, 1), said
+        assert "Traceback" not in said, said
+
+    def disturbed(self, job: Job, seconds: float, kills: int) -> Any:
+        """The result of a job that is killed at random moments, and then continued to its end."""
+        self.prepare(job)
+        for _ in range(kills):
+            saved = (self.folder / job.checkpoint).exists() or (self.folder / f"{job.checkpoint}.previous").exists()
+            resume = ["--resume"] if job.resumable and saved else []
+            if not self.kill(job, self.rng.uniform(0.3, 1.0) * seconds, *resume):
+                break
+        self.continue_(job)
+        essence = job.essence(self.folder)
+        self.clear(job)
+        left = [path.name for path in self.folder.iterdir() if path.name not in ("tmp", *job.needs)]
+        assert left == [], left  # no part, lock or row file is left behind
+        assert not job.needs or [*(self.folder / "tmp").glob("robustpool-*")] == []
+        return essence
+
+    def clear(self, job: Job) -> None:
+        """Remove the output and, where all rounds were played, the checkpoint that stays."""
+        for name in (job.output, job.checkpoint, f"{job.checkpoint}.previous"):
+            (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "out", ignore_errors=True)

@@ -1,0 +1,458 @@
+"""Checkpoints: whole, of one job, one process at a time; what is damaged, foreign or forged is told and never lost."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import robustpool as rp
+from refusals import input_error
+from robustpool import checkpoints
+from robustpool.certificates import certify
+from robustpool.checkpoints import Checkpoint, CheckpointWarning
+from robustpool.locks import HeldError, locked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAMILY = rp.ConditionallyIndependent(2, 6, 20)
+WAYS: dict[str, dict[str, Any]] = {
+    "cutting planes": {"tolerance": 1e-12, "rounds": 4},
+    "multiplicative weights": {"tolerance": 0.0, "rounds": 20, "method": "multiplicative-weights"},
+}
+
+
+def plain(path: Path, job: str = "job") -> Checkpoint[Any]:
+    return Checkpoint(path, job, lambda data: data, seconds=0.0)
+
+
+def saved(path: Path, *states: Any, job: str = "job") -> None:
+    """A checkpoint with the last of these states, and the one before it."""
+    with plain(path, job) as checkpoint:
+        for state in states:
+            checkpoint.offer(lambda state=state: state, now=True)  # type: ignore[misc]
+
+
+def begun(path: Path, resume: Any = True, job: str = "job") -> Any:
+    with plain(path, job) as checkpoint:
+        return checkpoint.begin(resume)
+
+
+def refusal(function: Any) -> Any:
+    """The sentence of an error, or what comes back."""
+    try:
+        return function()
+    except rp.InputError as error:
+        return str(error)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# ------------------------------------------------------------------------------------------------------------- the file
+
+
+def test_what_is_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    state: dict[str, Any] = {
+        "numbers": [0.1, -0.0, float("inf"), 10**40, True, None, "text", []],
+        "arrays": [rng.random((3, 2)), np.zeros((0, 4)), np.arange(5), np.array(["a"])],
+        "nested": {"deep": [{"x": np.float64(1 / 3)}, (1, 2)]},
+        "random": rng.bit_generator.state,
+    }
+    saved(tmp_path / "state.npz", state)
+    back = begun(tmp_path / "state.npz")
+    assert str(back["numbers"]) == str(state["numbers"])
+    for one, other in zip(back["arrays"], state["arrays"], strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+    assert back["nested"] == {"deep": [{"x": 1 / 3}, [1, 2]]}
+    assert back["random"] == state["random"]
+
+
+def test_the_one_before_is_kept_and_all_of_it_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, "first", "second", "third")
+    assert names(tmp_path) == ["state.npz", "state.npz.previous"]
+    assert (begun(path), begun(tmp_path / "state.npz.previous")) == ("third", "second")
+    path.unlink()  # killed between the two renames
+    assert begun(path) == "second"
+    checkpoints.remove_checkpoint(path)
+    assert names(tmp_path) == []
+
+
+def test_any_damage_is_set_aside_and_the_one_before_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, {"x": np.arange(50)}, {"x": np.arange(60)})
+    whole, before = path.read_bytes(), (tmp_path / "state.npz.previous").read_bytes()
+    rng = np.random.default_rng(0)
+    kinds: list[bytes] = [b"", b"nonsense", whole[:20], whole[: len(whole) // 2], whole[:-1]]
+    for _ in range(200):
+        at = int(rng.integers(len(whole)))
+        kinds.append(whole[:at] + bytes([whole[at] ^ int(rng.integers(1, 256))]) + whole[at + 1 :])
+    harmless = 0
+    for content in kinds:
+        path.write_bytes(content)
+        (tmp_path / "state.npz.previous").write_bytes(before)
+        aside = tmp_path / "state.npz.damaged"
+        back = refusal(lambda: begun(path))
+        if isinstance(back, str):
+            assert "belongs to another family, version" in back  # the damage is in the version
+        elif aside.exists():
+            np.testing.assert_array_equal(back["x"], np.arange(50))
+            assert aside.read_bytes() == content
+            aside.unlink()
+        else:
+            np.testing.assert_array_equal(back["x"], np.arange(60))
+            harmless += 1
+    assert harmless < 100
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_told(request: pytest.FixtureRequest) -> Any:
+    """Warnings about checkpoints are looked at where a test is about them."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if "any_damage" in request.node.name else "error", CheckpointWarning)
+        yield
+
+
+def test_damage_is_told_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, "first", "second")
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.warns(
+        CheckpointWarning,
+        match=r"state\.npz' is damaged \(BadZipFile\); the one before it is used; it was renamed to 'state\.npz\.damaged'\.",
+    ):
+        assert begun(path) == "first"
+    (tmp_path / "state.npz.previous").unlink()
+    saved(path, "third")
+    path.write_bytes(path.read_bytes()[:300])
+    with input_error(r"is not a checkpoint, or a damaged one \(BadZipFile\); it is left as it is"):
+        begun(path)
+    assert path.exists()
+    with pytest.warns(CheckpointWarning, match=r"the work begins again; it was renamed to 'state\.npz\.damaged\.2'"):
+        assert begun(path, resume="auto") is None
+
+
+def test_a_foreign_file_is_never_overwritten_or_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    archive = io.BytesIO()
+    np.savez(archive, mine=np.arange(3))
+    for content in (b"my notes", archive.getvalue()):
+        for name in ("state.npz", "state.npz.previous"):
+            (tmp_path / name).write_bytes(content)
+            for resume in (False, True, "auto"):
+                with input_error(r"is not a checkpoint, or a damaged one .* it is left as it is: move it away"):
+                    begun(path, resume)
+            assert (tmp_path / name).read_bytes() == content
+            (tmp_path / name).unlink()
+    (tmp_path / "state.npz.lock").write_text("mine")
+    with input_error(r"state\.npz\.lock' is where a lock would be, but it is another file; move it away\."):
+        begun(path)
+    assert (tmp_path / "state.npz.lock").read_text() == "mine"
+
+
+def test_an_unfinished_run_is_not_overwritten_and_that_of_another_job_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, "first")
+    with input_error(
+        r"state\.npz' holds an unfinished run of this job; continue it with --resume .*, or delete the file to begin again\."
+    ):
+        begun(path, resume=False)
+    with plain(path) as checkpoint:
+        assert (
+            checkpoint.begin(resume=False, finished=lambda state: state == "first") is None
+        )  # it would be the same again
+    with input_error(r"state\.npz' belongs to another family, version or settings, so it cannot be resumed\."):
+        begun(path, job="another")
+    with pytest.warns(
+        CheckpointWarning,
+        match=r"belongs to another family, version or settings; it was renamed to 'state\.npz\.other'\.",
+    ):
+        assert begun(path, resume=False, job="another") is None
+    assert names(tmp_path) == ["state.npz.other"]
+    with input_error(r"there is nothing to resume; .*state\.npz' does not exist\."):
+        begun(path)
+    assert begun(path, resume="auto") is None
+
+
+def test_a_disk_that_is_full_does_not_end_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, "first")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with plain(path) as checkpoint:
+        monkeypatch.setattr(np, "savez", full)
+        with pytest.warns(
+            CheckpointWarning,
+            match=r"no checkpoint: .*state\.npz' cannot be written \(No space left on device\)\. The work goes on\.",
+        ):
+            checkpoint.offer(lambda: "second")
+        checkpoint.offer(lambda: "third")  # told once
+        monkeypatch.undo()
+        checkpoint.offer(lambda: "fourth", now=True)
+    assert begun(path) == "fourth"
+    assert begun(tmp_path / "state.npz.previous") == "first"
+
+
+def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, {"x": np.zeros(10)})
+    with np.load(path) as archive:
+        content = {name: archive[name] for name in archive.files}
+    np.savez_compressed(path, **{**content, "x": np.zeros(5_000_000)})
+    assert path.stat().st_size < 100_000
+    with input_error(r"damaged one \(its parts are larger than it\)"):
+        begun(path)
+
+
+# ------------------------------------------------------------------------------------------------------------- the lock
+
+HOLDER = r"""
+import os, sys, time
+from pathlib import Path
+from robustpool.locks import locked
+with locked(Path(sys.argv[1])):
+    if sys.argv[2] == "fork" and os.fork() == 0:
+        os.write(1, b"%d\n" % os.getpid())
+        time.sleep(60)
+    os.write(1, b"held\n")
+    time.sleep(60)
+"""
+
+
+def holder(path: Path, how: str = "") -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(path), how], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process
+
+
+def test_two_processes_on_one_job_are_told_apart_by_the_number_of_the_owner(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    process = holder(tmp_path / "state.npz.lock")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with input_error(rf"process {process.pid} is working on the same job, with the checkpoint .*state\.npz'"):
+        begun(path, "auto")
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert (tmp_path / "state.npz.lock").exists()  # its owner had no time to remove it
+    assert begun(path, "auto") is None
+    assert names(tmp_path) == []
+
+
+def test_a_child_that_outlives_its_parent_has_no_part_in_the_lock(tmp_path: Path) -> None:
+    process = holder(tmp_path / "lock", "fork")
+    assert process.stdout is not None
+    said = sorted(process.stdout.readline() for _ in range(2))
+    process.kill()
+    process.wait()
+    with locked(tmp_path / "lock"):
+        pass
+    os.kill(int(said[0]), 9)
+    process.stdout.close()
+
+
+def test_a_lock_is_held_once_and_can_be_taken_again(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    for _ in range(2):
+        with locked(path):
+            assert path.read_text() == f"robustpool {os.getpid()}\n"
+            with pytest.raises(HeldError, match=f"process {os.getpid()}"), locked(path):
+                pass
+        assert not path.exists()
+
+
+# --------------------------------------------------------------------------------------------------- what nobody can save
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_hand_made_state_is_refused_in_a_sentence(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the right hashes, so that only its content can tell."""
+    path, made = tmp_path / "state.npz", list[Any]()
+    original = checkpoints._save
+
+    def save(path: Path, saved: Any) -> None:
+        made.append(saved)
+        original(path, saved)
+
+    monkeypatch.setattr(checkpoints, "_save", save)
+    rp.solve(FAMILY, checkpoint=path, **WAYS[way])
+    good = made[-1].data
+    more = {**WAYS[way], "rounds": WAYS[way]["rounds"] + 3, "checkpoint": path, "resume": True}
+    wrong: list[Any] = [
+        None,
+        "text",
+        -5,
+        0,
+        2.5,
+        float("nan"),
+        -np.inf,
+        [],
+        {},
+        np.zeros(0),
+        np.zeros((2, 3)),
+        np.array(["a"]),
+    ]
+    sentences, accepted = list[Any](), list[Any]()
+    for name, value in itertools.product(good, [*wrong, "gone", "twice", "negated", "int"]):
+        original(path, made[-1]._replace(data=forged(good, name, value)))
+        (tmp_path / "state.npz.previous").unlink(missing_ok=True)
+        outcome = refusal(lambda: rp.solve(FAMILY, **more))
+        (sentences if isinstance(outcome, str) else accepted).append((name, outcome))
+    assert [text for _, text in sentences if "is not a checkpoint, or a damaged one (" not in text] == []
+    # Numbers that only steer the search, and bounds that are computed anew.
+    harmless = {"lower", "upper", "predicted", "expected", "offset", "offset_sum", "rate", "rho", "saved_weights"}
+    assert {name for name, _ in accepted} <= harmless
+    assert len(sentences) > 10 * len(accepted)
+    original(path, made[-1]._replace(data={**good, "round": np.asarray(-5)}))
+    (tmp_path / "state.npz.previous").unlink(missing_ok=True)
+    assert "round cannot be what was saved" in refusal(lambda: rp.solve(FAMILY, **more))
+
+
+def forged(good: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """Saved data with another value."""
+    data, array = dict(good), np.asarray(good[name])
+    if isinstance(value, str) and value == "gone":
+        del data[name]
+        return data
+    ways = {
+        "twice": np.concatenate((array, array)) if array.ndim else np.stack((array, array)),
+        "negated": -array - 1,
+        "int": array.astype(np.int32 if array.ndim else np.complex128),
+    }
+    data[name] = (
+        ways.get(value, value)
+        if isinstance(value, str)
+        else np.asarray(value)
+        if isinstance(value, (int, float))
+        else value
+    )
+    return data
+
+
+# ------------------------------------------------------------------------------------------------------------ the clock
+
+
+def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the two clocks only the one that never jumps decides."""
+    jumps = itertools.cycle([1e9, -1e9, 0.0])
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    written: list[int] = []
+    original = checkpoints._save
+
+    def save(path: Path, saved: Any) -> None:
+        written.append(1)
+        original(path, saved)
+
+    monkeypatch.setattr(checkpoints, "_save", save)
+    solution = rp.solve(FAMILY, checkpoint=tmp_path / "state.npz", checkpoint_seconds=1000.0, **WAYS["cutting planes"])
+    assert len(written) == 1  # at the end
+    assert 0 < solution.seconds < 1000
+
+
+# ----------------------------------------------------------------------------------------------------------- certificates
+
+
+class Killed(BaseException):
+    """As if the process had ended there."""
+
+
+def proved(path: Path, stops: set[int]) -> Any:
+    """A certificate whose proof ends at some of its steps and goes on from its checkpoint."""
+    steps = itertools.count(1)
+
+    def progress(_: Any) -> None:
+        if next(steps) in stops:
+            raise Killed
+
+    while True:
+        try:
+            return rp.certify(
+                "mean", tolerance=1e-3, progress=progress, checkpoint=path, checkpoint_seconds=0, resume="auto"
+            )
+        except Killed:
+            assert path.exists()
+
+
+def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    whole = rp.certify("mean", tolerance=1e-3)
+    again = proved(path, {1, 2, 9, 10, 20})
+    assert again.data == whole.data
+    assert rp.verify(again.data).verified
+    assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
+    for other in (
+        {"tolerance": 2e-3},
+        {"aggregator": "median"},
+        {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.9))},
+    ):
+        with input_error("belongs to another family, version or settings, so it cannot be resumed"):
+            rp.certify(**{"aggregator": "mean", "tolerance": 1e-3, **other}, checkpoint=path, resume=True)
+    with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
+        rp.certify("mean", resume=True)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Any:
+    """Where a value stands in a tree: every key, and the first two items of each list."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield (*at, key)
+        yield from places(part, (*at, key))
+
+
+def with_another(data: Any, place: tuple[Any, ...], value: Any) -> Any:
+    (first, *rest), copy = place, data.copy()
+    copy[first] = with_another(data[first], tuple(rest), value) if rest else value
+    return copy
+
+
+def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, made = tmp_path / "state.npz", list[Any]()
+    original = checkpoints._save
+
+    def save(path: Path, saved: Any) -> None:
+        made.append(saved)
+        original(path, saved)
+
+    monkeypatch.setattr(checkpoints, "_save", save)
+    steps = itertools.count(1)
+
+    def stop(_: Any) -> None:
+        if next(steps) == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        rp.certify("mean", tolerance=1e-3, checkpoint=path, checkpoint_seconds=0, progress=stop)
+    good = made[-1]
+    monkeypatch.undo()
+    sentences = 0
+    for place in places(good.data):
+        for value in (None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))):
+            original(path, good._replace(data=with_another(good.data, place, value)))
+            with Checkpoint(path, good.job, certify._saved) as saved:
+                (tmp_path / "state.npz.previous").unlink(missing_ok=True)
+                outcome = refusal(lambda saved=saved: saved.begin(True))
+            sentences += isinstance(outcome, str) and "is not a checkpoint, or a damaged one (" in outcome
+            assert isinstance(outcome, (str, dict))
+    assert sentences > 150
+    first, second = good.data["proof"]["cover"]["open"][:2]
+    hole = with_another(good.data, ("proof", "cover", "open"), [first, {**second, "priors": [0.4, 0.5]}])
+    original(path, good._replace(data=hole))
+    (tmp_path / "state.npz.previous").unlink(missing_ok=True)
+    with input_error("the intervals cannot be what was saved"):
+        rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True)
