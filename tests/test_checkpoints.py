@@ -16,7 +16,7 @@ import pytest
 import robustpool as rp
 from refusals import input_error
 from robustpool import checkpoints
-from robustpool.certificates import certify
+from robustpool.certificates import certify, cover, dual
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
 from robustpool.locks import HeldError, locked
 
@@ -219,6 +219,16 @@ def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
         begun(path)
 
 
+def test_a_changed_archive_does_not_match_its_hash(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, {"x": np.zeros(10)})
+    with np.load(path) as archive:
+        content = {name: archive[name] for name in archive.files}
+    np.savez(path, **{**content, "x": np.ones(10)})
+    with input_error(r"damaged one \(its content does not match its hash\)"):
+        begun(path)
+
+
 # ------------------------------------------------------------------------------------------------------------- the lock
 
 HOLDER = r"""
@@ -396,15 +406,36 @@ def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path)
     assert again.data == whole.data
     assert rp.verify(again.data).verified
     assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
-    for other in (
+    others: list[Any] = [
         {"tolerance": 2e-3},
         {"aggregator": "median"},
         {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.9))},
-    ):
+    ]
+    for other in others:
+        about: Any = {"aggregator": "mean", "tolerance": 1e-3, **other}
         with input_error("belongs to another family, version or settings, so it cannot be resumed"):
-            rp.certify(**{"aggregator": "mean", "tolerance": 1e-3, **other}, checkpoint=path, resume=True)
+            rp.certify(**about, checkpoint=path, resume=True)
     with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
         rp.certify("mean", resume=True)
+
+
+def test_ctrl_c_in_the_middle_of_a_step_loses_no_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interval that was being halved is in the checkpoint as it was before."""
+    monkeypatch.setattr(cover, "edges", lambda low, high: [low, 0.4, high])  # the first is too wide
+    path, original = tmp_path / "state.npz", dual.prove_interval
+    about: Any = {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.45)), "tolerance": 1e-3}
+    whole: Any = rp.certify("mean", **about)
+
+    def halved(problem: Any, priors: Any, goal: float, slack: float, knots: Any = None) -> Any:
+        if knots is not None:
+            raise KeyboardInterrupt
+        return original(problem, priors, goal, slack, knots)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cover, "prove_interval", halved)
+        part: Any = rp.certify("mean", **about, checkpoint=path, checkpoint_seconds=1000.0)
+    assert part.upper > whole.upper  # it was stopped
+    assert rp.certify("mean", **about, checkpoint=path, resume=True).data == whole.data
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Any:
@@ -440,9 +471,9 @@ def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, mo
         rp.certify("mean", tolerance=1e-3, checkpoint=path, checkpoint_seconds=0, progress=stop)
     good = made[-1]
     monkeypatch.undo()
-    sentences = 0
+    sentences, wrong = 0, list[Any]([None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))])
     for place in places(good.data):
-        for value in (None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))):
+        for value in wrong:
             original(path, good._replace(data=with_another(good.data, place, value)))
             with Checkpoint(path, good.job, certify._saved) as saved:
                 (tmp_path / "state.npz.previous").unlink(missing_ok=True)
