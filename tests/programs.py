@@ -37,6 +37,7 @@ def run_robustpool(
         chdir(cwd or Path.cwd()),
         patch.dict(os.environ, env or {}),
         patch.multiple(sys, argv=[PROGRAM, *arguments], stdout=streams[0], stderr=streams[1]),
+        patch.object(sys.modules["__main__"], "__package__", None),  # else the help is that of "python -m pytest"
     ):
         try:
             main()
