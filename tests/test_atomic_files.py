@@ -143,6 +143,17 @@ def test_what_a_killed_process_left_behind_is_removed(tmp_path: Path) -> None:
     assert names_in(tmp_path) == sorted([*names[1:], "o.csv"])
 
 
-@pytest.mark.parametrize("name", ["robustpool-", "notes", "", f"x{own_prefix()}abc", f"{own_prefix()}", own_name()])
+@pytest.mark.parametrize(
+    "name",
+    ["robustpool-", "notes", "", f"x{own_prefix()}abc", f"{own_prefix()}", own_name()],
+    ids=[
+        "prefix",
+        "notes",
+        "nothing",
+        "longer",
+        "no number",
+        "own",
+    ],  # not the names: workers would collect different tests
+)
 def test_other_names_are_nobodys_leftovers(name: str) -> None:
     assert not left_behind(name)

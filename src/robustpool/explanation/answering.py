@@ -5,6 +5,7 @@ Both the page of `robustpool serve` and `aggregate --explain --report` show what
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,14 @@ from ..aggregators.distributions import DISTRIBUTION_RULES, combine_distribution
 from ..aggregators.rows import contradictory
 from ..aggregators.rules import Rule, get_rule
 from ..errors import InputError
-from ..forecasts import CLIP, clip_for, combine, low_end
+from ..forecasts import CLIP, ContradictionWarning, clip_for, combine, low_end
 from ..html import words
 from ..minimax.rows import minimax_rows
 from ..structures.binary_structure import omniscient_posterior
 from ..wording import interval_end, listed, outward, shown
 from .explain import explain
 from .knowledge import (
+    NARROW,
     NOTHING,
     UNKNOWN,
     Knowledge,
@@ -102,15 +104,26 @@ def answer(
         raise InputError(f"names must be one for each of the {len(reports)} reports; there are {len(names)}.")
     if weights is not None and know.knows_all not in (None, UNKNOWN):
         raise KnowledgeError("knows_all", "weights do not apply if one forecaster knows all that the others know.")
+    clip = _clip(clip, know)
     of = _of_outcomes if know.outcomes > 2 else _of_an_event
-    return of(reports, rule, clip=clip, weights=weights, know=know, names=tuple(names))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # the sentences on the world say it
+        return of(reports, rule, clip=clip, weights=weights, know=know, names=tuple(names))
 
 
 def is_quick(know: Knowledge, agents: int, rule: str, *, weighted: bool) -> bool:
     """Whether `answer` has nothing to prove first, which takes seconds."""
     return (
-        know.base_rate is None or not _has_own_rule(know, agents, rule, weighted=weighted) or has_proof(know.base_rate)
+        know.base_rate is None
+        or not _has_own_rule(know, agents, get_rule(rule).name, weighted=weighted)
+        or has_proof(know.base_rate)
     )
+
+
+def _clip(clip: float | None, know: Knowledge) -> float | None:
+    """Right answers at a base rate, and the report of who knows all, are for the reports as they are: nothing is clipped unasked."""
+    exact = know.base_rate is not None or isinstance(know.knows_all, int)
+    return 0.0 if exact and clip is None else clip
 
 
 STEPS = 100
@@ -126,7 +139,7 @@ def forecast_map(
     >>> round(float(forecast_map("robust")[70, 60]), 3)
     0.654
     """
-    chosen = get_rule(rule)
+    chosen, clip = get_rule(rule), _clip(clip, know)
     low = clip_for(chosen, clip)
     grid = np.arange(STEPS + 1) / STEPS
     given = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -138,7 +151,9 @@ def forecast_map(
     if isinstance(know.knows_all, int):
         forecasts = x[:, know.knows_all]
     else:
-        forecasts = combine(x, used, clip, weights).forecasts
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the corners contradict each other
+            forecasts = combine(x, used, clip, weights).forecasts
         if know.base_rate is not None:
             forecasts = _within(forecasts, x, know.base_rate)
     table = forecasts.reshape(STEPS + 1, STEPS + 1)
@@ -308,7 +323,8 @@ def _knowledge(facts: _Facts) -> dict[str, tuple[str, ...]]:
             high=high,
             settled=facts.ends is None,
             proof=facts.proof,
-            narrow=facts.n == 2 and facts.chosen.name in OWN_RULE,
+            narrow=facts.n == 2 and high - low < NARROW,
+            weighted=facts.weighted,
             end_low=interval_end(ends[0], "ROUND_FLOOR"),
             end_high=interval_end(ends[1], "ROUND_CEILING"),
             before=facts.before,

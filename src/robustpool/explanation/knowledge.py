@@ -33,6 +33,9 @@ UNKNOWN = "unknown"
 """One knows all that the others know, but nobody can tell who."""
 
 STEEPEST, FLATTEST = 1.0, 0.1
+NEAREST = 1e-4
+"""How near to 0 and 1 a base rate may be: for nearer ones the search for a rule takes too long."""
+
 MOST_OUTCOMES = 20
 
 
@@ -96,6 +99,11 @@ def check(know: Knowledge) -> Knowledge:
         raise KnowledgeError(
             "base_rate", f"a range of base rates is for questions with two outcomes; this one has {know.outcomes}."
         )
+    if know.base_rate is not None and know.knows_all == UNKNOWN:
+        raise KnowledgeError(
+            "knows_all",
+            "a range of base rates is for independent evidence; if one of them knows all that the others know, say who.",
+        )
     return know
 
 
@@ -114,6 +122,11 @@ def _range(ends: Any) -> tuple[float, float]:
         )
     if low == high and low in (0, 1):
         raise KnowledgeError("base_rate", f"a base rate of {100 * low:g} % leaves nothing to forecast.")
+    if any(0 < min(end, 1 - end) < NEAREST for end in (low, high)):
+        raise KnowledgeError(
+            "base_rate",
+            f"an end of a range is 0, 1, or at least {NEAREST:g} away from them; it is {low:g} to {high:g}.",
+        )
     return low, high
 
 

@@ -20,6 +20,7 @@ from ..practice.pooling import PoolingOptions
 from ..practice.reading import ReadingOptions
 from .bodies import parse_json, read_body
 from .job_routes import described as described_job
+from .jobs.manager import PATIENCE
 from .multipart import Part, boundary, split_parts
 from .openapi import answer
 from .problems import RequestError
@@ -36,9 +37,6 @@ router = APIRouter(tags=["tables"])
 CSV, PARQUET, JSON = "text/csv", "application/vnd.apache.parquet", "application/json"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 NO_NAME = "upload"
-PATIENCE = 0.9
-"""The share of the time of a request after which the answer is the job, if that is not done."""
-
 PARTS = ("table", "outcomes", "rule")
 
 READING = kinds(ReadingOptions, without=("outcomes",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shutil
+import sqlite3
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,9 @@ MOST_SPARE = 2
 
 PAUSE_SECONDS = 5.0
 """A job that has not stopped by then goes back to its last checkpoint."""
+
+PATIENCE = 0.9
+"""The share of the time of a request for which it waits for its job; then it says so, before it is cut off."""
 
 HEARTBEAT = 10.0
 SAVE_EVERY = 1.0
@@ -79,6 +83,7 @@ class Jobs:
         """Continue what ran when the last server ended, and prepare a worker."""
         self.open()
         self._closing = False
+        self._remove_strangers()
         for job in self.store.all(RUNNING, QUEUED):
             if job.kind not in self.kinds:
                 self._change(replace(job, state=FAILED, error=f"this version has no jobs of the kind {job.kind!r}."))
@@ -129,12 +134,17 @@ class Jobs:
         self._prune()
         job = Job(secrets.token_hex(8), kind, options, time.time(), title)
         folder = self.folder(job.id)
-        folder.mkdir(parents=True, mode=0o700)
-        if files:
-            (folder / "uploads").mkdir()
-            for name, content in files.items():
-                (folder / "uploads" / name).write_bytes(content)
-        self._enqueue(job)
+        try:
+            folder.mkdir(parents=True, mode=0o700)
+            if files:
+                (folder / "uploads").mkdir()
+                for name, content in files.items():
+                    (folder / "uploads" / name).write_bytes(content)
+            self._enqueue(job)
+        except (OSError, sqlite3.Error) as error:
+            shutil.rmtree(folder, ignore_errors=True)  # people's data are not left behind
+            why = getattr(error, "strerror", None) or error
+            raise RequestError(507, f"the job cannot be kept on the disk of the server ({why}).") from None
         return job.id
 
     def get(self, id: str, kind: str | None = None) -> Job:
@@ -167,7 +177,7 @@ class Jobs:
         """The result of a short job, which leaves nothing behind; its failure is an error here."""
         id = self.submit(kind, options, files)
         try:
-            return self.result(await self.finished(id, self.settings.request_seconds))
+            return self.result(await self.finished(id, PATIENCE * self.settings.request_seconds))
         finally:
             await self.remove(id)
 
@@ -277,6 +287,7 @@ class Jobs:
             )
 
     def _enqueue(self, job: Job) -> None:
+        self.store.save(job)  # first: what cannot be saved does not wait
         self._queue.append(job.id)
         self._change(job)
         self._dispatch()
@@ -412,7 +423,9 @@ class Jobs:
         run.wanted = state
         assert run.task is not None
         if run.worker is None:
-            run.task.cancel()  # its worker is not there yet
+            await asyncio.sleep(0)  # a task that is cancelled before its first step would never note its end
+            if run.worker is None:
+                run.task.cancel()  # its worker is not there yet
         if state == PAUSED and run.worker is not None:
             run.worker.interrupt()
             await asyncio.wait([run.task], timeout=PAUSE_SECONDS)
@@ -446,6 +459,13 @@ class Jobs:
         for id in ended[: max(0, len(ended) - self.settings.kept_jobs + 1)]:
             self.store.remove(id)
             shutil.rmtree(self.folder(id), ignore_errors=True)
+
+    def _remove_strangers(self) -> None:
+        """Remove folders of jobs that the store does not know: a server that died may have left them."""
+        folder = self.settings.data / "jobs"
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if self.store.get(path.name) is None:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _later(self, work: Any) -> None:
         task = asyncio.create_task(work)

@@ -73,6 +73,8 @@ class Worker:
         except TimeoutError:
             self._signal(signal.SIGKILL)
             await self.process.wait()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # what it started, such as the referee's checker, ends with it
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):

@@ -92,7 +92,7 @@ class Store:
 
     def recent(self, kinds: tuple[str, ...], most: int) -> list[Job]:
         """The latest jobs of some kinds, the newest first; without what may be long."""
-        slim = ["NULL" if name == "result" else "'{}'" if name == "progress" else name for name in COLUMNS]
+        slim = ["NULL" if name == "result" else "'{}'" if name in ("progress", "options") else name for name in COLUMNS]
         marks = ", ".join("?" * len(kinds))
         where = f"WHERE kind IN ({marks}) ORDER BY created DESC LIMIT ?"
         return self._select(where, *kinds, most, columns=slim)
