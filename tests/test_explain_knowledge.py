@@ -13,7 +13,7 @@ import robustpool as rp
 from robustpool.aggregators.rules import RULES
 from robustpool.errors import InputError
 from robustpool.explanation.answering import Answer, answer, forecast_map
-from robustpool.explanation.knowledge import Knowledge, proved_rule, read_knowledge
+from robustpool.explanation.knowledge import Knowledge, KnowledgeError, proved_rule, read_knowledge
 from robustpool.explanation.posterior import posterior
 from robustpool.explanation.typed import MistypedError, entered, entered_distribution
 from robustpool.explanation.worst_world import DAYS, worst_worlds
@@ -397,3 +397,39 @@ def test_a_rule_is_never_a_file(server: Server) -> None:
     reply = server.call("POST", "explain", json={"forecasts": [0.5, 0.6], "rule": "/etc/passwd.json"})
     assert reply.status_code == 422
     assert reply.json()["detail"].startswith("rule must be one of robust, ")
+
+
+# ---------------------------------------------------------------------------------------------- choices that meet each other
+
+
+def test_a_range_and_somebody_unknown_who_knows_all_are_refused() -> None:
+    """Both see one signal: 0.44 if it happens, and else 0.44 or 0. The rule for the range then has a regret of 0.0486."""
+    with pytest.raises(KnowledgeError, match=r"^a range of base rates is for independent evidence; .* say who\.$"):
+        answer([0.44, 0.44], know=Knowledge(base_rate=(0.05, 0.2), knows_all="unknown"))
+
+
+def test_what_is_exact_is_for_the_reports_as_given() -> None:
+    known = answer([0.001, 0.6], know=Knowledge(base_rate=(0.2, 0.2)))
+    odds = (0.001 / 0.999) * (0.6 / 0.4) * (0.8 / 0.2)
+    assert known.forecast == pytest.approx(odds / (1 + odds), rel=1e-12)
+    assert answer([0.0, 0.6], know=Knowledge(knows_all=0)).forecast == 0.0
+
+
+def test_a_wide_range_is_not_called_narrow_and_nothing_is_proved_with_weights() -> None:
+    sentences = " ".join(
+        answer([0.7, 0.6], weights=[1, 2], know=Knowledge(base_rate=(0.05, 0.5))).knowledge["base_rate"]
+    )
+    assert "narrow" not in sentences
+    assert "Nothing is proved of robust with weights." in sentences
+    assert "So what is proved" not in sentences
+
+
+@pytest.mark.parametrize("ends", [(1e-300, 0.06), (0.0, 1 - 1e-12)])
+def test_ends_that_are_nearly_certain_are_refused(ends: tuple[float, float]) -> None:
+    with pytest.raises(KnowledgeError, match=r"^an end of a range is 0, 1, or at least 0\.0001 away from them; it is "):
+        read_knowledge({"base_rate": list(ends)}, agents=2)
+
+
+def test_a_world_without_a_single_such_day() -> None:
+    said = answer([0.352, 1e-9], clip=0)
+    assert any("on fewer than one of the 1,000,000 days" in line for world in said.world_sentences for line in world)

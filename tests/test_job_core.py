@@ -271,3 +271,38 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "jobs.sqlite").write_text("no database" * 100)
     with pytest.raises(InputError, match=r"^the jobs in '.*jobs.sqlite' cannot be read \(file is not a database\)"):
         Jobs(Settings(data=tmp_path)).open()
+
+
+def test_a_job_that_is_cancelled_at_once_frees_its_place(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with working(tmp_path, workers=1) as jobs:
+            id = jobs.submit("stubborn", {})
+            assert (await jobs.cancel(id)).state == "cancelled"
+            assert jobs.count()["running"] == 0
+
+    asyncio.run(scenario())
+
+
+def test_an_upload_that_cannot_be_kept_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    async def scenario() -> None:
+        async with working(tmp_path) as jobs:
+            monkeypatch.setattr(Path, "write_bytes", full)
+            with pytest.raises(
+                RequestError, match=r"^the job cannot be kept on the disk of the server \(No space left"
+            ):
+                jobs.submit("count", {"to": 1}, {"table": b"people's data"})
+            assert list((tmp_path / "jobs").iterdir()) == []
+
+    asyncio.run(scenario())
+
+
+def test_folders_of_jobs_that_nobody_knows_are_removed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        (tmp_path / "jobs" / "0123456789abcdef" / "uploads").mkdir(parents=True)
+        async with working(tmp_path):
+            assert list((tmp_path / "jobs").iterdir()) == []
+
+    asyncio.run(scenario())
