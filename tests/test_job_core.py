@@ -284,7 +284,7 @@ def test_a_job_that_is_cancelled_at_once_frees_its_place(tmp_path: Path) -> None
 
 
 def test_an_upload_that_cannot_be_kept_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Path, content: bytes) -> int:
+    def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
     async def scenario() -> None:
