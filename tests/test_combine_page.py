@@ -302,7 +302,7 @@ def test_the_saved_page_is_that_of_the_command(page: Page) -> None:
 
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (2000, False), (1280, True)])
 def test_it_fits_and_can_be_read(browser: Browser, server: Server, width: int, dark: bool) -> None:
-    state = "#f=70+%25&f=60+%25&n=Ann&n=Bob&low=5+%25&high=20+%25&public=1&all=unknown&slope=0.8"
+    state = "#f=70+%25&f=60+%25&n=Ann&n=Bob&low=5+%25&high=20+%25&public=1&all=1&slope=0.8"
     with visited(browser, server.url + state, width, dark=dark) as page:
         ready(page)
         check_page(page)
