@@ -171,7 +171,7 @@ function show_place() {
 
 by("form").addEventListener("submit", start);
 by("form").addEventListener("change", show_choices);
-by("pause").addEventListener("click", () => (by("doing").textContent = "stopping at the next checkpoint …", act("POST", `jobs/${current().job}/pause`).then(list_jobs));
+by("pause").addEventListener("click", () => (by("doing").textContent = "stopping at the next checkpoint …", act("POST", `jobs/${current().job}/pause`).then(list_jobs)));
 by("resume").addEventListener("click", () => act("POST", `jobs/${current().job}/resume`).then(list_jobs));
 by("cancel").addEventListener("click", () => act("DELETE", `jobs/${current().job}`).then(list_jobs));
 by("prove-form").addEventListener("submit", prove);
