@@ -1,6 +1,6 @@
 """A proved upper bound for two agents: cover the priors, and refine the interval that is worst until all are good enough.
 
-The search is best-first. The bound that is proved so far is the largest over the intervals, and falls; whoever stops early
+The search is best-first, some intervals at a time. The bound that is proved so far is the largest over the intervals, and falls; whoever stops early
 keeps it. The aim is the regret of the worst structure that is known plus the tolerance. When the linear programme of a
 narrow interval needs more than the aim, its multipliers point to a structure that the search had missed: a local search
 from there raises what is found, and the aim with it.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..execution import mapped
 from ..verification.cover import cells, least_of, needed, tail_bound
 from .dual import Problem, Proved, Split, halves, highest, needs_split, prove_interval, prove_split
 
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from ..verification.dual import Slopes
     from .dual import Priors
 
-    Polish = Callable[[float, Floats], float]
+    Polish = Callable[[list[tuple[float, Floats]]], float]
 
+AT_ONCE = 8  # intervals that are refined together, whoever does the work: the proof must not depend on that
 STEP = 1.18  # between the ends of the first intervals of priors
 TAILS = (0.02, 0.015, 0.012, 0.01, 0.008, 0.006, 0.004, 0.002, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
@@ -62,10 +64,12 @@ def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float,
     if high == 1:
         tails["high"] = find_tail(problem, goal, mirrored=True)
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
-    waiting = list(pairwise(edges(low, high) if low < high else []))  # a tail may have them all
+    waiting = [
+        (priors, None) for priors in pairwise(edges(low, high) if low < high else [])
+    ]  # a tail may have them all
     open_intervals: list[Proved] = []
-    for number, priors in enumerate(waiting, 1):
-        open_intervals.append(prove_interval(problem, priors, goal, tolerance))
+    for number, proved in enumerate(mapped(_proved, waiting, (problem, goal, tolerance)), 1):
+        open_intervals.append(proved)
         if number < len(waiting):
             yield Covered(np.inf, found, number, len(waiting) - number)
     final: list[Proved] = []  # too narrow to be halved
@@ -75,25 +79,47 @@ def cover(problem: Problem, prior_range: Priors, found: float, tolerance: float,
         unfinished = sum(bound > found + tolerance for bound in bounds)
         witness = partial(witness_of, tails, intervals, problem) if np.isfinite(max(bounds)) else None
         yield Covered(max(bounds), found, len(intervals), unfinished, witness)
-        worst = max(open_intervals, key=lambda proved: (proved.bound, -proved.priors[0]), default=None)
-        if worst is None or worst.bound <= goal:
+        worst = _worst(open_intervals, goal)
+        if not worst:
             return
-        open_intervals.remove(worst)
-        parts = halves(worst.priors)
-        if worst.least > goal:
-            middle = sum(worst.priors) / 2
-            found = max(found, polish(middle, np.unique(worst.contacts.reports)))
-            goal = max(goal, found + tolerance)
-            if not isinstance(worst.slopes, Split) and needs_split(problem, worst.knots, middle, goal):
-                proved = prove_split(problem, worst.priors, goal, tolerance, worst.knots)
-                if proved.bound <= goal and isinstance(proved.slopes, Split):
-                    open_intervals.append(proved)
-                    continue
-        if parts is None:
-            final.append(worst)
-            goal = max(goal, worst.bound)  # no interval needs to be better than the worst one
-            continue
-        open_intervals += [prove_interval(problem, priors, goal, tolerance, worst.knots) for priors in parts]
+        doubtful = [proved for proved in worst if proved.least > goal]
+        found = max(found, polish([(sum(each.priors) / 2, np.unique(each.contacts.reports)) for each in doubtful]))
+        goal = max(goal, found + tolerance)
+        splits = [each for each in doubtful if each.bound > goal and not isinstance(each.slopes, Split)]
+        for each, split in zip(splits, mapped(_split, splits, (problem, goal, tolerance)), strict=True):
+            if split is not None:
+                worst.remove(each)
+                open_intervals.remove(each)
+                open_intervals.append(split)
+        for each in [each for each in worst if each.bound > goal and halves(each.priors) is None]:
+            worst.remove(each)
+            open_intervals.remove(each)
+            final.append(each)
+            goal = max(goal, each.bound)  # no interval needs to be better than the worst one
+        parents = [each for each in worst if each.bound > goal]
+        parts = [(half, each.knots) for each in parents for half in halves(each.priors) or ()]
+        children = list(mapped(_proved, parts, (problem, goal, tolerance)))
+        open_intervals = [each for each in open_intervals if each not in parents] + children
+
+
+def _worst(intervals: list[Proved], goal: float) -> list[Proved]:
+    """The intervals to be refined next: those that are furthest from the goal, the worst first."""
+    far = [proved for proved in intervals if proved.bound > goal]
+    return sorted(far, key=lambda proved: (-proved.bound, proved.priors[0]))[:AT_ONCE]
+
+
+def _proved(common: tuple[Problem, float, float], item: tuple[Priors, Floats | None]) -> Proved:
+    (problem, goal, tolerance), (priors, knots) = common, item
+    return prove_interval(problem, priors, goal, tolerance, knots)
+
+
+def _split(common: tuple[Problem, float, float], proved: Proved) -> Proved | None:
+    """The goal, proved by kinds of structures where one set of slopes cannot do it; None if that does not help."""
+    problem, goal, tolerance = common
+    if not needs_split(problem, proved.knots, sum(proved.priors) / 2, goal):
+        return None
+    split = prove_split(problem, proved.priors, goal, tolerance, proved.knots)
+    return split if split.bound <= goal and isinstance(split.slopes, Split) else None
 
 
 def edges(low: float, high: float, step: float = STEP) -> list[float]:

@@ -14,6 +14,7 @@ from .. import checks
 from ..designs.design import Design
 from ..designs.records import IndependentMixture
 from ..errors import UnsupportedError
+from ..execution import mapped
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
 from ..losses.square import Square
@@ -105,11 +106,10 @@ def _by_balls(
 def _by_slopes(
     problem: Problem, chosen: Any, family: ConditionallyIndependent, tolerance: float, worst: WorstCase, finish: Finish
 ) -> Steps:
-    rng = np.random.default_rng(0)
-
-    def polish(prior: float, contacts: Floats) -> float:
+    def polish(places: list[tuple[float, Floats]]) -> float:
         nonlocal worst
-        worst = max(worst, _from_contacts(chosen, family, prior, contacts, rng), key=lambda case: case.regret)
+        for case in mapped(_from_contacts, places, (chosen, family)):
+            worst = max(worst, case, key=lambda case: case.regret)
         return worst.regret
 
     for state in cover(problem, family.prior_range, worst.regret, tolerance, polish):
@@ -135,10 +135,9 @@ def _by_centres(
         yield replace(last, left=max(last.left, 1), obstacle=str(refused))
 
 
-def _from_contacts(
-    chosen: Any, family: ConditionallyIndependent, prior: float, contacts: Floats, rng: np.random.Generator
-) -> WorstCase:
+def _from_contacts(common: tuple[Any, ConditionallyIndependent], place: tuple[float, Floats]) -> WorstCase:
     """A local search from the structures that report where the linear programme binds."""
+    (chosen, family), (prior, contacts), rng = common, place, np.random.default_rng(0)
     low, high = contacts[contacts <= prior][-6:], contacts[contacts >= prior][:6]
     low, high = (side if len(side) else np.array([prior]) for side in (low, high))
     pairs = np.stack([z.ravel() for z in np.meshgrid(low, high, indexing="ij")], axis=1)

@@ -1,4 +1,4 @@
-"""How work is mapped over priors or structures: in this process, unless another executor is in use.
+"""How work is mapped over priors, intervals or settings: in this process, on local processes or on a cluster.
 
 Results come in the order of the items, and reductions are left folds in that order, so the executor and its number of
 workers cannot change a bit. ``common`` is what every item needs; an executor sends it to a worker once. To run the work
@@ -7,13 +7,14 @@ elsewhere, write a class with ``map`` and call the library inside ``with using(e
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,11 @@ THREADS = min(4, os.cpu_count() or 1)
 
 
 class Executor(Protocol):
-    """Whoever maps a function over items."""
+    """Whoever maps a function over items.
+
+    One that sends work away may also have ``near``, an executor for work that is too small for that: less than ``least``
+    seconds of it. Then items share a message until they are about ``grain`` seconds of work.
+    """
 
     def map(
         self, function: Callable[[Common, Item], Result], items: Sequence[Item], common: Common, *, compiled: bool
@@ -69,14 +74,36 @@ def using(executor: Executor) -> Iterator[None]:
 
 
 def mapped(
-    function: Callable[[Common, Item], Result], items: Sequence[Item], common: Common, *, compiled: bool = False
+    function: Callable[[Common, Item], Result],
+    items: Sequence[Item],
+    common: Common,
+    *,
+    compiled: bool = False,
+    seconds: float = math.inf,
 ) -> Iterator[Result]:
     """``function(common, item)`` for each item, in their order, by the executor in use.
+
+    ``seconds`` is a guess of how long all items take on one core. It decides where the work is done and how many items
+    share a message, never what comes out. Functions that do not stand in a module can be sent if cloudpickle is there.
 
     >>> list(mapped(lambda common, item: common * item, [1, 2, 3], 10))
     [10, 20, 30]
     """
-    return _executor.get().map(function, items, common, compiled=compiled)
+    executor: Any = _executor.get()
+    if not hasattr(executor, "near"):
+        return executor.map(function, items, common, compiled=compiled)
+    if len(items) < 2 or seconds < executor.least:
+        return executor.near.map(function, items, common, compiled=compiled)
+    size = 1 if math.isinf(seconds) else max(1, int(len(items) * executor.grain / seconds))
+    if size == 1:
+        return executor.map(function, items, common, compiled=compiled)
+    groups = [items[k : k + size] for k in range(0, len(items), size)]
+    answers = executor.map(partial(_each, function), groups, common, compiled=compiled)
+    return (result for group in answers for result in group)
+
+
+def _each(function: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]) -> list[Result]:
+    return [function(common, item) for item in items]
 
 
 @cache
