@@ -74,17 +74,28 @@ class Processes:
         """See Executor."""
         if compiled or len(items) < 2:
             return self.near.map(function, items, common, compiled=compiled)
-        return self._sent(function, list(items), common)
+        try:
+            parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
+            contents = [packed(item) for item in items]
+        except Exception:  # noqa: BLE001  # whatever pickling makes of it
+            return self.near.map(function, items, common, compiled=compiled)
+        return self._sent(function, list(items), common, parts, contents)
 
-    def _sent(self, function: Callable[[Any, Any], Any], items: list[Any], common: Any) -> Iterator[Any]:
+    def _sent(
+        self,
+        function: Callable[[Any, Any], Any],
+        items: list[Any],
+        common: Any,
+        parts: list[Part],
+        contents: list[bytes],
+    ) -> Iterator[Any]:
         if not self._in_use.acquire(blocking=False):  # work between two results, or by another thread
             yield from self.near.map(function, items, common, compiled=False)
             return
         done: dict[int, Any] = {}
+        results = self._results(parts, contents, is_tuple=type(common) is tuple)
         try:
             for number in range(len(items)):
-                if number == 0:
-                    results = self._results(function, items, common)
                 while number not in done:
                     found, result = next(results)
                     done[found] = result
@@ -102,17 +113,12 @@ class Processes:
             self._in_use.release()
 
     def _results(
-        self, function: Callable[[Any, Any], Any], items: list[Any], common: Any
+        self, parts: list[Part], items: list[bytes], *, is_tuple: bool
     ) -> Iterator[tuple[int, tuple[bool, Any]]]:
         """The number of each item with its result, as they come."""
-        try:
-            parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
-            waiting = deque((number, packed(item)) for number, item in enumerate(items))
-        except Exception as error:  # noqa: BLE001  # whatever pickling makes of it
-            raise CannotSendError(str(error)) from None
+        waiting = deque(enumerate(items))
         deaths: dict[int, int] = {}
         at_work: dict[_Worker, tuple[int, bytes]] = {}
-        is_tuple = type(common) is tuple
         while waiting or at_work:
             for worker in self._idle(at_work, len(waiting)):
                 at_work[worker] = waiting.popleft()

@@ -26,6 +26,9 @@ TINY = 1e-9
 PARTS = 16
 """Into how many parts many priors are dealt out; whatever the number of workers."""
 
+A_TRIPLE = 4e-10
+"""Seconds for three reports and a prior, roughly."""
+
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 Grid = tuple["Floats", "Floats", int]
@@ -94,14 +97,16 @@ def worst_by_prior(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstSt
     order = np.argsort(np.abs(priors - 0.5), kind="stable")  # the costly ones first, dealt out evenly
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
     parts = [order[k::count] for k in range(count)]
-    dealt = joined(mapped(_by_prior, [priors[part] for part in parts], oracle_grid(x, f, **game), compiled=True))
+    grid, seconds = oracle_grid(x, f, **game), A_TRIPLE * len(x) ** 3 * len(priors)
+    dealt = joined(mapped(_by_prior, [priors[part] for part in parts], grid, compiled=True, seconds=seconds))
     back = np.argsort(np.concatenate(parts))  # to the order of the priors
     return WorstStructures(dealt.values[back], dealt.labels[back])
 
 
 def worst_by_pair(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
-    return joined(mapped(_by_pair, priors.tolist(), oracle_grid(x, f, **game), compiled=True))
+    grid, seconds = oracle_grid(x, f, **game), A_TRIPLE * len(x) ** 3 * len(priors)
+    return joined(mapped(_by_pair, priors.tolist(), grid, compiled=True, seconds=seconds))
 
 
 def _by_prior(grid: Grid, priors: Floats) -> WorstStructures:
