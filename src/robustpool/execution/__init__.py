@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,8 @@ class Executor(Protocol):
     """Whoever maps a function over items.
 
     One that sends work away may also have ``near``, an executor for work that is too small for that: less than ``least``
-    seconds of it. Then items share a message until they are about ``grain`` seconds of work.
+    seconds of it. Then items share a message until they are about ``grain`` seconds of work. It may have ``each``, which
+    yields the number of an item with its `Answer` as soon as it is there.
     """
 
     def map(
@@ -38,6 +39,19 @@ class Executor(Protocol):
     ) -> Iterator[Result]:
         """``function(common, item)`` for each item, in their order; ``compiled`` functions release the GIL."""
         ...
+
+
+class Answer(NamedTuple):
+    """What came of an item: a result, or the error that it ended with."""
+
+    good: bool
+    value: Any
+
+    def result(self) -> Any:
+        """The result, or the error is raised."""
+        if not self.good:
+            raise self.value
+        return self.value
 
 
 @dataclass(frozen=True)
@@ -100,6 +114,33 @@ def mapped(
     groups = [items[k : k + size] for k in range(0, len(items), size)]
     answers = executor.map(partial(_each, function), groups, common, compiled=compiled)
     return (result for group in answers for result in group)
+
+
+def mapped_as_done(
+    function: Callable[[Common, Item], Result], items: Sequence[Item], common: Common
+) -> Iterator[tuple[int, Result]]:
+    """The same as they come: the number of an item with its result, for those who keep each result at once.
+
+    >>> dict(mapped_as_done(lambda common, item: common * item, [1, 2, 3], 10))
+    {0: 10, 1: 20, 2: 30}
+    """
+    executor: Any = _executor.get()
+    if hasattr(executor, "each"):
+        return ((number, answer.result()) for number, answer in executor.each(function, items, common))
+    return enumerate(mapped(function, items, common))
+
+
+def in_order(answers: Iterator[tuple[int, Answer]], count: int) -> Iterator[Any]:
+    """The results of so many items in their order, whatever the order in which they come."""
+    waiting: dict[int, Answer] = {}
+    try:
+        for number in range(count):
+            while number not in waiting:
+                found, answer = next(answers)
+                waiting[found] = answer
+            yield waiting.pop(number).result()
+    finally:
+        answers.close()  # type: ignore[attr-defined]
 
 
 def _each(function: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]) -> list[Result]:

@@ -17,12 +17,13 @@ import warnings
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from .. import __version__
 from ..checks import extra
 from ..errors import InputError, WorkersLostError
-from . import InProcess
+from . import Answer, InProcess, in_order
 from .sending import CannotSendError, Kept, Message, Part, Wrapping, answered, packed
 
 if TYPE_CHECKING:
@@ -84,24 +85,32 @@ class Cluster:
         compiled: bool,  # noqa: ARG002  # a worker has a process to itself
     ) -> Iterator[Any]:
         """See Executor."""
+        return in_order(self.each(function, items, common), len(items))
+
+    def each(
+        self, function: Callable[[Any, Any], Any], items: Sequence[Any], common: Any
+    ) -> Iterator[tuple[int, Answer]]:
+        """See Executor."""
         try:
             parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
             contents = [packed(item) for item in items]
         except Exception:  # noqa: BLE001  # what cannot be sent is done here
-            return (function(common, item) for item in items)
-        return self._results(parts, contents, is_tuple=type(common) is tuple)
-
-    def _results(self, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> Iterator[Any]:
-        """The results, in the order of the items."""
-        futures: list[Any] = []
+            for number, item in enumerate(items):
+                yield number, Answer(good=True, value=function(common, item))
+            return
+        done: SimpleQueue[Any] = SimpleQueue()
+        left: dict[str, tuple[int, Any]] = {}
         try:
-            futures = self._submitted(parts, items, is_tuple=is_tuple)
-            for number in range(len(futures)):
-                yield self._result(futures[number])
-                futures[number] = None  # the cluster may forget it
+            for number, future in enumerate(self._submitted(parts, contents, is_tuple=type(common) is tuple)):
+                left[future.key] = number, future
+                future.add_done_callback(done.put)
+            while left:
+                future = self._next(done)
+                number, _ = left.pop(future.key)  # the cluster may forget it
+                yield number, self._answer(future)
         finally:
             with _silent(), suppress(Exception):
-                self._client.cancel([future for future in futures if future is not None], force=True)
+                self._client.cancel([future for _, future in left.values()], force=True)
 
     def _submitted(self, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> list[Any]:
         """A future for each item, in their order."""
@@ -113,29 +122,27 @@ class Cluster:
             keys = [f"robustpool-{run}-{number}" for number in range(len(items))]
             return list(self._client.map(_answered, items, key=keys, pure=False, **given))
 
-    def _result(self, future: Any) -> Any:
-        """The result of an item; looks now and then whether the cluster is still there."""
+    def _next(self, done: SimpleQueue[Any]) -> Any:
+        """The next future that is done; looks now and then whether the cluster is still there."""
         last_seen = time.monotonic()
         while True:
             try:
-                with self._telling():
-                    good, content = future.result(timeout=LOOK)
-                break
-            except TimeoutError:
-                if future.done():  # the work's own error
-                    raise
-            if self._workers():
-                last_seen = time.monotonic()
-            if self._client.status != "running":
+                return done.get(timeout=LOOK)
+            except Empty:
+                if self._workers():
+                    last_seen = time.monotonic()
+            if self._client.status not in ("running", "connecting"):
                 raise self._lost()
             if time.monotonic() - last_seen > self.patience:
-                raise self._without_workers()
+                raise self._without_workers() if self._client.status == "running" else self._lost()
+
+    def _answer(self, future: Any) -> Answer:
+        with self._telling():
+            good, content = future.result(timeout=self.patience)
         value = pickle.loads(content)
         if isinstance(value, CannotSendError):
             raise InputError(f"a worker of the cluster at {self.address} cannot read what it is sent ({value}).")
-        if not good:
-            raise value
-        return value
+        return Answer(good, value)
 
     def _workers(self) -> int:
         """How many there are; none if the scheduler does not say."""
@@ -153,8 +160,6 @@ class Cluster:
         try:
             with _silent():
                 yield
-        except TimeoutError:
-            raise
         except KilledWorker as error:
             raise WorkersLostError(
                 f"workers of the cluster at {self.address} died again and again over the same piece of work (the last was "

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..checks import whole
 from ..errors import WorkersLostError
-from . import InProcess
+from . import Answer, InProcess, in_order
 from .sending import CannotSendError, Kept, Message, Part, Wrapping, packed
 
 if TYPE_CHECKING:
@@ -74,48 +74,35 @@ class Processes:
         """See Executor."""
         if compiled or len(items) < 2:
             return self.near.map(function, items, common, compiled=compiled)
+        return in_order(self.each(function, items, common), len(items))
+
+    def each(
+        self, function: Callable[[Any, Any], Any], items: Sequence[Any], common: Any
+    ) -> Iterator[tuple[int, Answer]]:
+        """See Executor."""
         try:
             parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
             contents = [packed(item) for item in items]
         except Exception:  # noqa: BLE001  # whatever pickling makes of it
-            return self.near.map(function, items, common, compiled=compiled)
-        return self._sent(function, list(items), common, parts, contents)
+            parts = []
+        left, here = set(range(len(items))), not parts or not self._in_use.acquire(blocking=False)
+        if not here:
+            try:
+                for number, answer in self._answers_of(parts, contents, is_tuple=type(common) is tuple):
+                    here = not answer.good and isinstance(answer.value, CannotSendError)
+                    if here:
+                        break
+                    left.remove(number)
+                    yield number, answer
+            finally:
+                if left:
+                    self.close()  # whoever is still at work is not needed any more
+                self._in_use.release()
+        for number in sorted(left):  # what cannot be sent; or work between two results, or by another thread
+            yield number, Answer(good=True, value=function(common, items[number]))
 
-    def _sent(
-        self,
-        function: Callable[[Any, Any], Any],
-        items: list[Any],
-        common: Any,
-        parts: list[Part],
-        contents: list[bytes],
-    ) -> Iterator[Any]:
-        if not self._in_use.acquire(blocking=False):  # work between two results, or by another thread
-            yield from self.near.map(function, items, common, compiled=False)
-            return
-        done: dict[int, Any] = {}
-        results = self._results(parts, contents, is_tuple=type(common) is tuple)
-        try:
-            for number in range(len(items)):
-                while number not in done:
-                    found, result = next(results)
-                    done[found] = result
-                good, value = done.pop(number)
-                if not good:
-                    raise value  # noqa: TRY301
-                yield value
-        except CannotSendError:
-            self.close()
-            yield from (function(common, item) for item in items[number:])
-        except BaseException:
-            self.close()  # whoever is still at work is not needed any more
-            raise
-        finally:
-            self._in_use.release()
-
-    def _results(
-        self, parts: list[Part], items: list[bytes], *, is_tuple: bool
-    ) -> Iterator[tuple[int, tuple[bool, Any]]]:
-        """The number of each item with its result, as they come."""
+    def _answers_of(self, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> Iterator[tuple[int, Answer]]:
+        """The number of each item with its answer, as they come."""
         waiting = deque(enumerate(items))
         deaths: dict[int, int] = {}
         at_work: dict[_Worker, tuple[int, bytes]] = {}
@@ -129,7 +116,7 @@ class Processes:
             number, item = at_work.pop(worker)
             if answer is not None:
                 good, content = answer
-                yield number, (good, pickle.loads(content))
+                yield number, Answer(good, pickle.loads(content))
                 continue
             self._processes.remove(worker)
             worker.end()
