@@ -12,6 +12,7 @@ from ..verification.reading import STEPS
 from .command import command
 from .output import Answer
 from .progress import progress_bar, share_bar
+from .running import RunningOptions  # noqa: TC001  # typer looks at the types
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 Rule = Annotated[str, Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)]
@@ -37,6 +38,7 @@ def worst_case(
     world: WorldOptions,
     loss: Annotated[str, Option(help="square or log.")] = "square",
     seed: Annotated[int, Option(help="The same seed gives the same search.")] = 0,
+    running: RunningOptions,
 ) -> Answer:
     """Search for the information structure on which a rule loses most to someone who knows the structure.
 
@@ -53,7 +55,7 @@ def worst_case(
     from ..views import results
 
     searching = "searching for the worst structure"
-    with progress_bar(searching, doing=searching):
+    with running.in_use(), progress_bar(searching, doing=searching):
         worst = search(rule, world.of(rule), loss=loss, rng=seed)
     return Answer(*results.worst_case(rule, worst))
 
@@ -81,6 +83,7 @@ def certify(
             show_default="1e-9 for functions of the summed log-odds, else 5e-7; 5e-5, 5e-4 and 5e-3 for 3, 4 and 5 agents",
         ),
     ] = None,
+    running: RunningOptions,
 ) -> Answer:
     """Prove bounds on the worst-case regret, over all priors, all reports and any number of signals.
 
@@ -115,7 +118,7 @@ def certify(
     began = time.perf_counter()
     last: Any = None
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
-    with progress_bar("{task.fields[bound]}", of_priors, total=1, bound="") as tell:
+    with running.in_use(), progress_bar("{task.fields[bound]}", of_priors, total=1, bound="") as tell:
 
         def progress(state: Any) -> None:
             """Show the bound as it falls, and how many intervals of priors are left."""

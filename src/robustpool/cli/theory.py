@@ -11,6 +11,7 @@ from typer import Argument, Option
 from .command import command
 from .output import Answer
 from .progress import share_bar
+from .running import RunningOptions  # noqa: TC001  # typer looks at the types
 
 
 @command
@@ -103,6 +104,8 @@ def reproduce(
     quick: Annotated[
         bool, Option("--quick", help="Fewer rounds of Algorithm 1 and coarser grids: a few minutes.")
     ] = False,
+    *,
+    running: RunningOptions,
 ) -> Answer:
     """Recompute the paper's Table 1 and its figures, prove the bounds, and write a report.
 
@@ -121,6 +124,6 @@ def reproduce(
     from ..reproduction.settings import FULL, QUICK
     from ..reproduction.view import as_data, as_lines
 
-    with share_bar(patience=0.0) as tell:
+    with running.in_use(), share_bar(patience=0.0) as tell:
         result = run(what, out, settings=QUICK if quick else FULL, tell=tell)
     return Answer(as_data(result) | {"output": out}, as_lines(result), result.finished)

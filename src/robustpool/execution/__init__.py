@@ -116,6 +116,11 @@ def mapped(
     return (result for group in answers for result in group)
 
 
+def is_remote() -> bool:
+    """Whether the executor in use sends work away, so that many things are better done at once than one by one."""
+    return hasattr(_executor.get(), "each")
+
+
 def mapped_as_done(
     function: Callable[[Common, Item], Result], items: Sequence[Item], common: Common
 ) -> Iterator[tuple[int, Result]]:

@@ -79,6 +79,7 @@ def reproduction(result: Reproduction, what: str) -> Iterator[Reproduction]:
     for name in ("solve", "plots"):
         checks.extra("reproducing the paper", name)
     _check_folder(result.folder, result.report)
+    result.solve_elsewhere(table=what != "figures", figures=what != "table1")
     for row in table_1(result) if what != "figures" else ():
         result.rows.append(row)
         save_table(result.rows, result.folder / "table1.csv")

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import __version__
 from ..designs.records import Guarantee, Settings, TracePoint
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, WorkersLostError
 from ..files import check_writable
 from ..game.convex_programme import user_cones
 from .checkpoint import load_checkpoint, problem_hash, save_checkpoint
@@ -115,6 +115,10 @@ class Run:
                 self._record(state, time.perf_counter() - self.began)
             if checkpoint is not None:
                 save_checkpoint(checkpoint, state, self.trace, problem)
+        except WorkersLostError:
+            if state is not None and checkpoint is not None:
+                save_checkpoint(checkpoint, state, self.trace, problem)
+            raise
         assert stopped is not None
         return self._solution(state, stopped)
 
