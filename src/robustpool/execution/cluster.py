@@ -15,7 +15,7 @@ import time
 import uuid
 import warnings
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
@@ -55,7 +55,7 @@ class Cluster:
         """Connect, and wait for the first worker."""
         extra("a cluster", "dask")
         self.address, self.patience, self.near = address, patience, InProcess()
-        self._wrapping, self._client = Wrapping(), _connected(address)
+        self._wrapping, self._shared, self._client = Wrapping(), Kept(), _connected(address)
         try:
             with _silent():
                 self._client.wait_for_workers(1, timeout=patience)
@@ -73,6 +73,7 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster, which goes on without us."""
+        self._shared.clear()
         with _silent(), suppress(Exception):
             self._client.close(timeout=2)
 
@@ -101,7 +102,9 @@ class Cluster:
         done: SimpleQueue[Any] = SimpleQueue()
         left: dict[str, tuple[int, Any]] = {}
         try:
-            for number, future in enumerate(self._submitted(parts, contents, is_tuple=type(common) is tuple)):
+            name = getattr(getattr(function, "args", (function,))[0], "__name__", "work")  # of what a partial is about
+            futures = self._submitted(name, parts, contents, is_tuple=type(common) is tuple)
+            for number, future in enumerate(futures):
                 left[future.key] = number, future
                 future.add_done_callback(done.put)
             while left:
@@ -112,14 +115,18 @@ class Cluster:
             with _silent(), suppress(Exception):
                 self._client.cancel([future for _, future in left.values()], force=True)
 
-    def _submitted(self, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> list[Any]:
+    def _share(self, part: Part) -> Any:
+        """A future of what all items share; as long as we keep it, workers keep it too."""
+        return self._client.submit(_held, part.content, key=f"robustpool_shared-{part.digest}")
+
+    def _submitted(self, name: str, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> list[Any]:
         """A future for each item, in their order."""
         run, digests, versions = uuid.uuid4().hex, [part.digest for part in parts], own_versions()
         with self._telling(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            held = [self._client.submit(_held, part.content, key=f"robustpool-{part.digest}") for part in parts]
+            held = [self._shared.use(part.digest, partial(self._share, part)) for part in parts]
             given = {"versions": versions, "digests": digests, "is_tuple": is_tuple, "contents": held}
-            keys = [f"robustpool-{run}-{number}" for number in range(len(items))]
+            keys = [f"robustpool_{name}-{run}-{number}" for number in range(len(items))]  # Dask times them by name
             return list(self._client.map(_answered, items, key=keys, pure=False, **given))
 
     def _next(self, done: SimpleQueue[Any]) -> Any:
