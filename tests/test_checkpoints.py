@@ -396,11 +396,12 @@ def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path)
     assert again.data == whole.data
     assert rp.verify(again.data).verified
     assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
-    for other in (
+    others: list[dict[str, Any]] = [
         {"tolerance": 2e-3},
         {"aggregator": "median"},
         {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.9))},
-    ):
+    ]
+    for other in others:
         with input_error("belongs to another family, version or settings, so it cannot be resumed"):
             rp.certify(**{"aggregator": "mean", "tolerance": 1e-3, **other}, checkpoint=path, resume=True)
     with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
@@ -442,7 +443,8 @@ def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, mo
     monkeypatch.undo()
     sentences = 0
     for place in places(good.data):
-        for value in (None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))):
+        wrong: list[Any] = [None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))]
+        for value in wrong:
             original(path, good._replace(data=with_another(good.data, place, value)))
             with Checkpoint(path, good.job, certify._saved) as saved:
                 (tmp_path / "state.npz.previous").unlink(missing_ok=True)
