@@ -29,7 +29,7 @@ from robustpool.execution.choosing import executor_in_use
 from robustpool.execution.cluster import Cluster, check_versions
 from robustpool.execution.processes import Processes
 from robustpool.execution.sending import KEPT, Kept, Wrapping
-from robustpool.reproduction.figures.lipschitz_values import LipschitzValues
+from robustpool.reproduction.figures.lipschitz import LipschitzValues
 from robustpool.reproduction.run import reproduce
 from robustpool.reproduction.settings import Settings
 from robustpool.reproduction.workbench import Workbench
