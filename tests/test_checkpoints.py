@@ -16,7 +16,7 @@ import pytest
 import robustpool as rp
 from refusals import input_error
 from robustpool import checkpoints
-from robustpool.certificates import certify
+from robustpool.certificates import certify, independent, saved_proofs
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
 from robustpool.locks import HeldError, locked
 
@@ -372,7 +372,7 @@ class Killed(BaseException):
     """As if the process had ended there."""
 
 
-def proved(path: Path, stops: set[int]) -> Any:
+def stopped_and_continued(path: Path, stops: set[int], family: Any = None, tolerance: float = 1e-3) -> Any:
     """A certificate whose proof ends at some of its steps and goes on from its checkpoint."""
     steps = itertools.count(1)
 
@@ -383,7 +383,13 @@ def proved(path: Path, stops: set[int]) -> Any:
     while True:
         try:
             return rp.certify(
-                "mean", tolerance=1e-3, progress=progress, checkpoint=path, checkpoint_seconds=0, resume="auto"
+                "mean",
+                family,
+                tolerance=tolerance,
+                progress=progress,
+                checkpoint=path,
+                checkpoint_seconds=0,
+                resume="auto",
             )
         except Killed:
             assert path.exists()
@@ -392,7 +398,7 @@ def proved(path: Path, stops: set[int]) -> Any:
 def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     whole = rp.certify("mean", tolerance=1e-3)
-    again = proved(path, {1, 2, 9, 10, 20})
+    again = stopped_and_continued(path, {1, 2, 9, 10, 20})
     assert again.data == whole.data
     assert rp.verify(again.data).verified
     assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
@@ -406,6 +412,31 @@ def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path)
             rp.certify(**{"aggregator": "mean", "tolerance": 1e-3, **other}, checkpoint=path, resume=True)
     with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
         rp.certify("mean", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("agents", "tolerance", "stops"),
+    [(2, 1e-4, {5, *range(25, 60, 5)}), (3, 6e-3, {1, 2, 3, 5, 8})],
+    ids=["in the middle of what is halved together", "three agents"],
+)
+def test_a_proof_goes_on_from_wherever_it_stood(
+    agents: int, tolerance: float, stops: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every step saved and read again, some of them in the middle of a batch of intervals."""
+    family, batches = rp.ConditionallyIndependent(agents, None, None), list[int]()
+    original = saved_proofs.cover_from_data
+
+    def read(data: Any) -> Any:
+        standing = original(data)
+        batches.append(len(standing.halving))
+        return standing
+
+    monkeypatch.setattr(independent, "cover_from_data", read)
+    whole = rp.certify("mean", family, tolerance=tolerance)
+    again = stopped_and_continued(tmp_path / "state.npz", stops, family, tolerance)
+    assert again.data == whole.data
+    assert rp.verify(again.data).verified
+    assert agents > 2 or max(batches) > 1
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Any:

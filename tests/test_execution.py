@@ -75,10 +75,9 @@ def executor(request: pytest.FixtureRequest) -> Any:
 
 
 def design_of(family: Any, **options: Any) -> bytes:
-    solution = rp.solve(family, **options)
+    solution: Any = rp.solve(family, **options)
     assert solution.converged
-    aggregator: Any = solution.aggregator
-    return pickle.dumps((solution.lower, solution.upper, solution.rounds, aggregator.values.tobytes()))
+    return pickle.dumps((solution.lower, solution.upper, solution.rounds, solution.aggregator.values.tobytes()))
 
 
 def regret_of(rule: str, family: Any) -> bytes:
@@ -273,7 +272,7 @@ def test_what_a_worker_of_a_cluster_cannot_read_is_said(cluster: Cluster) -> Non
         using(cluster),
         input_error("a worker of the cluster at tcp://.* cannot read what it is sent .ZeroDivisionError"),
     ):
-        list(mapped(scaled, range(4), Unreadable()))  # type: ignore[arg-type]
+        list(mapped(pid, range(4), Unreadable()))
 
 
 def test_small_work_stays_here_and_small_items_share_a_message() -> None:
