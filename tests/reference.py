@@ -106,27 +106,38 @@ def value(
                 rules.append(f[index[profile], masses.index(max(masses))] == 1)
             rules.append(worst >= 1)
             continue
-        terms = []
-        for profile, masses in points:
-            row = f[index[profile]]
-            for k, mass in enumerate(masses):
-                if mass > 0 and loss == "square":
-                    terms.append(float(mass) * cp.sum_squares(row - np.eye(states)[k]) * (0.5 if states == 2 else 1))
-                elif mass > 0:
-                    terms.append(-float(mass) * cp.log(row[k]))
-        total = cp.sum(cp.hstack(terms))
+        rows = f[[index[profile] for profile, _ in points]]
+        total = 0
+        for k in range(states):
+            masses = np.array([float(by[k]) for _, by in points])
+            if loss == "square":
+                certain = np.tile(np.eye(states)[k], (len(points), 1))
+                total += masses @ cp.sum(cp.square(rows - certain), axis=1) * (0.5 if states == 2 else 1)
+            else:
+                seen = np.flatnonzero(masses)
+                total -= masses[seen] @ cp.log(rows[seen, k])
         cost = {"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm]
         rules.append(cost <= worst)
+    same, near, below = [], [], []  # pairs of profiles; many constraints of one kind are one of vectors
     for i, x in enumerate(profiles):
         for j, z in enumerate(profiles):
             if symmetric and i < j and sorted(x) == sorted(z):
-                rules.append(f[i] == f[j])
+                same.append((i, j))
             if lipschitz is not None and i != j:
                 pairs = (zip(one, other, strict=True) for one, other in zip(x, z, strict=True))
-                distance = float(sum(abs(a - b) for pair in pairs for a, b in pair))
-                rules.append(f[j] - f[i] <= lipschitz * distance)
+                near.append((i, j, float(sum(abs(a - b) for pair in pairs for a, b in pair))))
             if monotone and i != j and all(a[0] <= b[0] and a[1:] == b[1:] for a, b in zip(x, z, strict=True)):
-                rules.append(f[i, 1] <= f[j, 1])
+                below.append((i, j))
+    if same:
+        one, other = zip(*same, strict=True)
+        rules.append(f[list(one)] == f[list(other)])
+    if near:
+        one, other, distances = zip(*near, strict=True)
+        slack = np.repeat(lipschitz * np.array(distances)[:, None], states, axis=1)
+        rules.append(f[list(other)] - f[list(one)] <= slack)
+    if below:
+        one, other = zip(*below, strict=True)
+        rules.append(f[list(one), 1] <= f[list(other), 1])
     if box is not None:
         rules += [f[:, 1] >= box[0], f[:, 1] <= box[1]]
     return least(worst, rules)

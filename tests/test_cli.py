@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from programs import PROGRAM, run_python
+from programs import PROGRAM, run_program, run_python
 from programs import run_robustpool as run
 from robustpool import aggregate, load_design
 from robustpool.cli import main
@@ -35,7 +35,7 @@ def run_json(*arguments: str, cwd: Path | None = None) -> Any:
 
 
 def test_aggregate() -> None:
-    done = run("aggregate", "0.7", "0.6")
+    done = run_program(PROGRAM, "aggregate", "0.7", "0.6")
     assert (done.returncode, done.stderr) == (0, "")
     assert float(done.stdout) == pytest.approx(aggregate([0.7, 0.6]), rel=1e-5)
     data = run_json("aggregate", "0.7", "0.6", "--rule", "average-prior")
@@ -314,7 +314,7 @@ def test_help_has_an_example(command: str) -> None:
 
 
 def test_no_arguments_show_the_commands_and_the_version_is_said() -> None:
-    lines = run().stdout.splitlines()
+    lines = run_program(PROGRAM).stdout.splitlines()
     commands = lines[lines.index("Commands:") + 1 :]
     assert [line.split()[0] for line in commands][:2] == ["aggregate", "compare"]
     assert all(line.endswith(".") and "..." not in line and len(line) < 80 for line in commands)
@@ -327,7 +327,7 @@ def test_the_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatc
     for words, completions in (("robustpool c", "compare certify"), ("robustpool rules --js", "--json")):
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
-        assert run().stdout.split() == completions.split()
+        assert run_program(PROGRAM).stdout.split() == completions.split()
 
 
 def test_a_small_sum_does_not_import_heavy_packages() -> None:

@@ -83,7 +83,7 @@ def test_it_can_be_used_within_a_second_of_the_server(browser: Browser, tmp_path
         began = time.monotonic()
         with visited(browser, server.url) as page:
             shows(page, "0.654")
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 15  # `make bench` and the note have the time on an idle machine
 
 
 @pytest.mark.parametrize(("typed", "value"), [("0.9", 0.9), ("85%", 0.85), ("12,5 %", 0.125), ("1/3", 1 / 3)])
@@ -118,6 +118,12 @@ def test_a_number_without_its_sign_is_asked_about(page: Page) -> None:
 def test_bad_numbers_are_said_at_the_field(page: Page, typed: str, sentence: str) -> None:
     page.get_by_label("Forecast of forecaster 1").fill(typed)
     page.locator("#wrong-0").get_by_text(sentence).wait_for()
+    assert page.get_by_role("button", name="Copy the reason").is_disabled()  # that of other numbers
+    assert not page.locator("#reason").is_visible()
+    page.get_by_label("Forecast of forecaster 1").fill("0.8")
+    shows(page, rp.aggregate([0.8, 0.6]))
+    assert page.get_by_role("button", name="Copy the reason").is_enabled()
+    assert page.locator("#reason").is_visible()
 
 
 def test_dragging_a_slider(page: Page) -> None:

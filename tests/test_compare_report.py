@@ -279,7 +279,7 @@ def test_the_page_has_the_advice_and_says_what_was_done() -> None:
     for sentence in [
         "103 questions with an outcome, 344 forecasters, 7,623 answers; the event happened in 48.5 % of the questions.",
         "Each rule combined up to 20 random pairs of answers to each question.",
-        "2 questions without an outcome or with fewer than two answers are left out.",
+        "2 questions without a usable outcome or with fewer than two answers are left out.",
         "<code>bordley</code> was not scored: it needs a prior; write bordley:p=0.3.",
         "4 questions with both a 0 and a 1.",
         "slope, fitted on other questions; compared with mean on the original answers",

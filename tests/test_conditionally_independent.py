@@ -251,6 +251,24 @@ def test_continuous_priors_beat_every_grid_of_priors() -> None:
         assert free.value <= dense.value + 1e-3
 
 
+def test_with_continuous_priors_each_structure_comes_once_and_at_its_best_prior() -> None:
+    """Few and deep cuts: no other prior near it pays more with the same reports."""
+    x = np.arange(13) / 12
+    pairs = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    f = rp.get_rule("geometric-odds")(pairs).reshape(13, 13)
+    table, response = rp.GridAggregator(f), worst_any_prior(x, f, prior_range=(0.1, 0.6))
+
+    def regret(prior: float, reports: Any) -> float:
+        return rp.regret(table, rp.BinaryStructure(prior, reports.reshape(2, 2)).to_information_structure())
+
+    assert len(np.unique(response.labels[:, 1:], axis=0)) == len(response.labels) < 200
+    for value, (prior, *reports) in zip(response.values[:30], response.labels[:30], strict=True):
+        low, high = max(0.1, reports[0], reports[2]), min(0.6, reports[1], reports[3])
+        assert value == pytest.approx(regret(prior, np.array(reports)), abs=1e-13)
+        for other in np.clip((prior - 1e-3, prior + 1e-3), low, high):
+            assert value >= regret(float(other), np.array(reports)) - 1e-12
+
+
 # --- Algorithm 1 and Algorithm 2 --------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import reference
 import robustpool as rp
 from refusals import input_error, unsupported_error
 from robustpool.families.independent_nature import IndependentNature, independent_nature
+from robustpool.families.nature import Answer
 from robustpool.game.master_programme import MasterProgramme
 from robustpool.game.responders import best_responder
 from robustpool.losses import get_loss
@@ -386,6 +387,15 @@ def test_a_fine_grid_starts_from_the_rule_where_the_coarse_one_does_not_improve_
     assert solution.rounds <= 3
     assert solution.gap <= 1e-6
     assert solution.lower - 1e-9 <= value <= solution.upper + 1e-9
+
+
+def test_a_structure_that_was_met_before_counts_in_the_upper_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With continuous priors nature searches; what a search misses now it may have found rounds ago."""
+    nature = independent_nature(rp.ConditionallyIndependent(2, 6, None), get_loss("square"), "additive", ())
+    table = nature.first_table()
+    value, labels = nature.answer(table)
+    monkeypatch.setattr(type(nature), "answer", lambda *_: Answer(0.0, labels[-1:]))
+    assert nature.settled(table, labels, 0.0)[1] == pytest.approx(value, abs=1e-14)
 
 
 def test_what_continuous_nature_is_not_for() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-import sysconfig
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,22 +13,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Execute = Callable[[str], int]
+    Execute = Callable[..., int]
 
 
 def page(language: str, *lines: str) -> str:
     return "\n".join(["Some text.", "", f"```{language}", *lines, "```", "", "More text.", ""])
 
 
-@pytest.fixture
-def _robustpool_that_echoes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A robustpool that prints its arguments, and fails with status 2 on --wrong; what is tested here is the comparison."""
+def echo() -> None:
+    print("forecast", *sys.argv[1:])
+    sys.exit(2 if "--wrong" in sys.argv else 0)
+
+
+@pytest.fixture(params=["page.md", "README.md"])
+def name(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a page, and a robustpool that prints its arguments and fails with status 2 on --wrong.
+
+    What is tested here is the comparison. README.md runs the program, other pages run what it runs.
+    """
     program = tmp_path / "robustpool"
-    program.write_text(
-        f"#!{sys.executable}\nimport sys\nprint('forecast', *sys.argv[1:])\nsys.exit('--wrong' in sys.argv and 2)\n"
-    )
+    program.write_text(f"#!{sys.executable}\nimport sys\n{inspect.getsource(echo)}\necho()")
     program.chmod(0o755)
-    monkeypatch.setattr(sysconfig, "get_path", lambda name: {"scripts": str(tmp_path)}[name])
+    if request.param == "README.md":
+        monkeypatch.setattr("programs.PROGRAM", str(program))
+        monkeypatch.delattr("programs.main")
+    else:
+        monkeypatch.setattr("programs.main", echo)
+    return str(request.param)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +81,6 @@ def test_a_python_block_that_raises_fails(execute_page: Execute) -> None:
         execute_page(page("python", "assert 1 == 2, 'one is not two'"))
 
 
-@pytest.mark.usefixtures("_robustpool_that_echoes")
 @pytest.mark.parametrize(
     "lines",
     [
@@ -80,11 +90,10 @@ def test_a_python_block_that_raises_fails(execute_page: Execute) -> None:
         ["$ robustpool --wrong", "forecast --wrong", "[2]"],
     ],
 )
-def test_a_right_console_block_passes(execute_page: Execute, lines: list[str]) -> None:
-    assert execute_page(page("console", *lines)) == 1
+def test_a_right_console_block_passes(execute_page: Execute, lines: list[str], name: str) -> None:
+    assert execute_page(page("console", *lines), name) == 1
 
 
-@pytest.mark.usefixtures("_robustpool_that_echoes")
 @pytest.mark.parametrize(
     "lines",
     [
@@ -95,9 +104,9 @@ def test_a_right_console_block_passes(execute_page: Execute, lines: list[str]) -
         ["$ robustpool right", "forecast right", "[2]"],
     ],
 )
-def test_a_wrong_console_block_fails(execute_page: Execute, lines: list[str]) -> None:
+def test_a_wrong_console_block_fails(execute_page: Execute, lines: list[str], name: str) -> None:
     with pytest.raises(SybilFailure, match=r"expected:\n"):
-        execute_page(page("console", *lines))
+        execute_page(page("console", *lines), name)
 
 
 def test_every_page_is_collected(pytestconfig: pytest.Config) -> None:

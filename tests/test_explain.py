@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import robustpool as rp
-from programs import run_robustpool
+from programs import PROGRAM, run_program, run_robustpool
 from refusals import input_error
 from robustpool import ContradictionWarning, aggregate, get_rule, load_design, load_family, regret
 from robustpool.aggregators.rules import RULES
@@ -55,8 +55,8 @@ def designs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(*arguments: str, cwd: Path | None = None, **environment: str) -> CompletedProcess[str]:
-    return run_robustpool("aggregate", *arguments, cwd=cwd, env={**os.environ, "COLUMNS": "80", **environment})
+def run(*arguments: str, cwd: Path | None = None) -> CompletedProcess[str]:
+    return run_robustpool("aggregate", *arguments, cwd=cwd, env={"COLUMNS": "80"})
 
 
 def chosen(why: Explanation) -> str:
@@ -735,7 +735,8 @@ def test_what_is_not_proved_is_not_called_proved(designs: Path) -> None:
 
 
 def test_the_command_explains() -> None:
-    done = run("0.7", "0.6", "--explain", "--prior-range", "0.05", "0.2", PYTHONIOENCODING="ascii")
+    words = "aggregate 0.7 0.6 --explain --prior-range 0.05 0.2"
+    done = run_program(PROGRAM, *words.split(), env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
         "The answer is 0.654. If their private evidence is independent and the base rate\nlies between 5 %"

@@ -53,6 +53,8 @@ def test_people_type_probabilities_in_many_ways(text: Any, value: float) -> None
         ("maybe", r"^report 2 must be a number; it is 'maybe'\.$", None),
         ("1,000.5", r"^report 2 must be a number; it is '1,000\.5'\.$", None),
         ("1/0", r"^report 2 must be a number; it is '1/0'\.$", None),
+        ("1,000", r"^report 2 must be a number; it is '1,000'", None),
+        ("50/50", r"^report 2 is '50/50', which may mean 1 or even odds; write 1 or 0\.5\.$", "50 %"),
         ("-0.1", r"^report 2 must lie in \[0, 1\]; it is -0\.1\.$", None),
         ("inf", r"^report 2 must lie in \[0, 1\]; it is inf\.$", None),
         (True, r"^report 2 must be a number; it is True\.$", None),
@@ -144,7 +146,7 @@ def test_a_known_base_rate_has_one_right_answer(reports: list[float]) -> None:
         (
             [0.7, 0.6],
             Knowledge(base_rate=(0.1, 0.2), knows_all=0),
-            "her report already takes the base rate into account.",
+            "that report already takes the base rate into account.",
         ),
         ([0.7, 0.6], Knowledge(base_rate=(0.0, 1.0)), "carries no information, so nothing changes."),
         ([0.7, 0.6], Knowledge(base_rate=(0.2, 0.21)), "for a range this narrow no other rule is looked for."),
@@ -175,7 +177,7 @@ def test_who_knows_all_is_right() -> None:
     assert said.forecast == 0.6
     assert not any(rule.chosen for rule in said.rules)
     assert "If Bob knows all that the others know" in words(said, "knows_all")
-    assert said.world_sentences[0][0].endswith("of 1,000 days on which she says 0.600, it happens on about 600.")
+    assert said.world_sentences[0][0].endswith("of 1,000 days with the report 0.600, it happens on about 600.")
 
 
 def test_if_nobody_knows_who_the_guarantee_is_that_of_two() -> None:

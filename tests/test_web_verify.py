@@ -143,6 +143,16 @@ def test_the_referee_agrees_or_does_not_check(server: Server, name: str, agrees:
         )
 
 
+def test_the_referee_says_what_it_did_not_check(server: Server) -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(2, 4, 8), tolerance=1e-4)
+    certificate = rp.certify(solution.aggregator, tolerance=5e-3)
+    data = verdict(server, json.dumps(certificate.data).encode(), referee=True)
+    assert data["verified"]
+    assert data["referee"]["agrees"] is None
+    words = "proves the bounds for all aggregators, and does not check those of this one"
+    assert data["referee"]["summary"].startswith(f"The referee's checker {words}. It took ")
+
+
 def test_a_forged_bound_is_refused_by_both(server: Server) -> None:
     data = json.loads(proofs(ROWS["independent-2"])[0].content())
     data["upper"]["bound"] = 0.0225

@@ -95,7 +95,7 @@ def answer(
     >>> print(f"{said.plain:.3f} becomes {said.forecast:.3f}")
     0.654 becomes 0.943
     >>> print(answer([0.7, 0.6]).world_sentences[0][1])
-    They say 0.7 and 0.6 on 157 of the 1,000 days. It happens on 47 of 157, which is 30.1 %: the forecast 0.654 is too high there.
+    They say 0.7 and 0.6 on 157 of the 1,000 days. It happens on 47 of 157, which is 29.9 %: the forecast 0.654 is too high there.
     """
     check(know)
     if names and len(names) != len(reports):
@@ -263,7 +263,9 @@ def _beside(why: Explanation, facts: _Facts) -> tuple[Saying, ...]:
         return tuple(replace(said, chosen=False) for said in why.rules)
     used = next(said for said in why.rules if said.chosen)
     if facts.proof is not None:
-        return (replace(used, forecast=facts.forecast, regret=facts.proof.upper, proved=True), *_others(why, used))
+        name = used.name if facts.forecast == facts.before else f"{used.name}, moved"
+        mine = replace(used, name=name, forecast=facts.forecast, regret=facts.proof.upper, proved=True)
+        return (mine, *_others(why, used))
     known = facts.know.base_rate
     if facts.ends is not None and known is not None and known[0] == known[1]:
         return (

@@ -7,9 +7,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from ..errors import InputError
+
+
+THOUSANDS = r"[1-9]\d{0,2},\d{3}"
+"""What may be a number of thousands: 1,000 is not read as 1."""
 
 
 class MistypedError(InputError):
@@ -27,7 +32,8 @@ def probability(place: int, text: str, *, decimal_comma: bool = False) -> float:
     With ``decimal_comma``, a single comma is a decimal point; else it is an error that says so, since vectors have commas.
     """
     text = text.strip()
-    given = text.replace(",", ".") if decimal_comma and text.count(",") == 1 and "." not in text else text
+    comma = decimal_comma and text.count(",") == 1 and "." not in text and not re.fullmatch(THOUSANDS, text)
+    given = text.replace(",", ".") if comma else text
     number = report(place, given)
     if text.endswith("%") and not 0 <= number <= 1:
         raise MistypedError(place, f"report {place} must lie between 0% and 100%; it is {text}.")
@@ -40,6 +46,10 @@ def probability(place: int, text: str, *, decimal_comma: bool = False) -> float:
 def report(place: int, text: str) -> float:
     """A number, a percentage such as 70%, or a fraction such as 1/3."""
     above, slash, below = text.partition("/")
+    if slash and above.strip() == below.strip() != "1" and above.strip().isdigit():
+        raise MistypedError(
+            place, f"report {place} is {text!r}, which may mean 1 or even odds; write 1 or 0.5.", "50 %"
+        )
     try:
         if text.endswith("%"):
             return _number(text[:-1]) / 100

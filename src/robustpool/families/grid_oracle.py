@@ -132,33 +132,28 @@ def _by_pair(grid: Grid, prior: float) -> WorstStructures:
 def worst_any_prior(
     x: Floats, f: Floats, *, prior_range: tuple[float, float] = (0.0, 1.0), **game: Any
 ) -> WorstStructures:
-    """The same over all priors of a range: those of a grid first, then the best priors of the worst structures found there.
+    """Bad structures over all priors of a range: the worst at each prior of a grid, each moved to its own best prior.
 
     The payoff of one structure is smooth in mu, and where the largest payoff of all has a peak, so has that of the structure
     that attains it: let the prior climb for given reports and the reports for given priors, in turn. Peaks that no structure
     of the grid leads to can be missed, so the result is found, not proved. The game is a loss and a paradigm, as above.
     """
     grid, priors = oracle_grid(x, f, **game), prior_grid(x, prior_range, PRIORS)
-    worst, last = worst_by_prior(x, f, priors, **game), max(len(priors) - 1, 0)
+    worst, last = worst_by_prior(x, f, priors, **game), len(priors) - 1
+    if last < 0:
+        return worst
     low, high = (priors[np.clip(np.arange(len(priors)) + step, 0, last)] for step in (-1, 1))
     parts = [worst]
-    for _ in range(CLIMBS if len(priors) else 0):
-        best, payoffs = _best_priors(grid, worst.labels, low, high)
+    for _ in range(CLIMBS):
+        climbed, payoffs = _best_priors(grid, worst.labels, low, high)
         top = np.argsort(-payoffs, kind="stable")[:PEAKS]
         low, high = low[top], high[top]
-        worst = worst_by_prior(x, f, best[top], **game)
+        worst = worst_by_prior(x, f, climbed[top], **game)
         parts.append(worst)
-        if worst.value <= parts[-2].value:
+        if not worst.value > parts[-2].value:
             break
-    return joined(parts)
-
-
-def prior_grid(x: Floats, prior_range: tuple[float, float], count: int) -> Floats:
-    """Priors of a range strictly between 0 and 1: so many with equal steps, the reports, and some near 0 and 1."""
-    least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
-    tails = 10.0 ** np.arange(-9, -2)
-    priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
-    return priors[(priors >= least) & (priors <= most)]
+    every = joined(parts)
+    return _once(every, *_best_priors(grid, every.labels, priors[:1], priors[-1:]))
 
 
 def _best_priors(grid: Grid, labels: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -170,3 +165,21 @@ def _best_priors(grid: Grid, labels: Floats, low: Floats, high: Floats) -> tuple
     priors, payoffs = np.empty(len(labels)), np.empty(len(labels))
     best_priors(low, high, *grid, np.searchsorted(grid[0], labels[:, 1:]), priors, payoffs)
     return priors, payoffs
+
+
+def _once(worst: WorstStructures, priors: Floats, payoffs: Floats) -> WorstStructures:
+    """The structures, each at another prior where that pays more; of those with the same reports the one that pays most."""
+    better = payoffs > worst.values
+    values, labels = np.where(better, payoffs, worst.values), worst.labels.copy()
+    labels[better, 0] = priors[better]
+    order = np.argsort(-values, kind="stable")
+    keep = order[np.sort(np.unique(labels[order, 1:], axis=0, return_index=True)[1])]
+    return WorstStructures(values[keep], labels[keep])
+
+
+def prior_grid(x: Floats, prior_range: tuple[float, float], count: int) -> Floats:
+    """Priors of a range strictly between 0 and 1: so many with equal steps, the reports, and some near 0 and 1."""
+    least, most = max(prior_range[0], TINY), min(prior_range[1], 1 - TINY)
+    tails = 10.0 ** np.arange(-9, -2)
+    priors = np.unique(np.concatenate((np.linspace(least, most, count), tails, 1 - tails, x)))
+    return priors[(priors >= least) & (priors <= most)]

@@ -155,9 +155,19 @@ class IndependentNature(Nature):
         index = np.rint(reports * (len(self.family.report_grid) - 1)).astype(np.int64)
         return self.profiles(independent_profiles(index)), independent_masses(priors, reports)
 
-    def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
+    def payoffs(self, labels: Floats, table: Floats) -> Floats:
+        """The payoff of each structure with these labels against a table."""
+        return self.cuts(labels).payoffs(self.tables.loss.table(table))
+
+    def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:
         """Its forecasts brought into what the range of the priors allows, which costs nothing on a grid."""
-        return settled(self, table, slack, lambda one: self.answer(one).value)
+
+        def worst(one: Floats) -> float:
+            """The largest payoff; with continuous priors a structure that was met before may be worse than what is found now."""
+            seen = -np.inf if self.exact else self.payoffs(labels, one).max(initial=-np.inf)
+            return float(max(self.answer(one).value, seen))
+
+        return settled(self, table, slack, worst)
 
     def check_canonical(self, choice: str) -> None:
         """See Nature."""

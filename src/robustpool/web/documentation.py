@@ -114,7 +114,8 @@ def _kind(schema: dict[str, Any]) -> str:
 def _curl(method: str, path: str, address: str) -> str:
     """How a terminal makes the call."""
     call = calls().get(f"{method} {path.removeprefix(API)}")
-    place = re.sub(r"{(\w+)}", lambda name: EXAMPLES.get(name[1], name[1].upper()), path) + (call.query if call else "")
+    names = EXAMPLES | ({"name": "certificate.json"} if "/certificates/" in path else {})
+    place = re.sub(r"{(\w+)}", lambda name: names.get(name[1], name[1].upper()), path) + (call.query if call else "")
     parts = ["curl", *(["-N"] if path.endswith("/events") else []), *(["-X", method] if method == "DELETE" else [])]
     if call is not None and call.example is not None:
         kind, body = call.example

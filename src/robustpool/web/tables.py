@@ -99,7 +99,7 @@ async def compare(request: Request) -> Response:
 async def fit(request: Request) -> Response:
     """Learn a pool from a table of forecasts with outcomes. The answer is that of `robustpool fit --json`, and the id of its job.
 
-    The pool is the file pool.json of the job; `POST aggregate?rule=ID` uses it. With `Prefer: respond-async` the answer is the job.
+    The pool is the file pool.json of the job. `POST aggregate?rule=ID` uses it for a table; with JSON, `rule` is the pool itself. With `Prefer: respond-async` the answer is the job.
     """
     upload = await _uploaded(request, FIT_OPTIONS, "table", "outcomes")
     options = upload.options(cluster=upload.given.get("cluster"), fitting=upload.taken(FITTING))
@@ -165,7 +165,8 @@ async def _uploaded(request: Request, options: Mapping[str, type], *parts: str) 
     given = read_query(request.query_params, options)
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() in (JSON, "application/x-www-form-urlencoded"):
-        raise RequestError(415, f"the body must be a table: CSV, Parquet or Excel; its type is {kind[:80]!r}.")
+        hint = " JSON needs the header Content-Type: application/json." if "form" in kind else ""
+        raise RequestError(415, f"the body must be a table: CSV, Parquet or Excel; its type is {kind[:80]!r}.{hint}")
     divider = boundary(kind)
     body = await read_body(request, settings.body_bytes)
     found = {"table": Part(body, None)} if divider is None else split_parts(body, divider)

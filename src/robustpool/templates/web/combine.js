@@ -82,11 +82,17 @@ const body = () => ({ forecasts: state.forecasts, names: state.names, rule: stat
 function say(text) { by("message").textContent = text; by("message").classList.remove("wrong"); }
 
 function fail(text) {
+  answer = null;
+  offer(false);
+  document.body.dataset.shown = "";
   by("message").textContent = text;
   by("message").classList.add("wrong");
   by("forecast").textContent = "–";
   by("percent").textContent = "";
 }
+
+// What can be taken away, while there is an answer.
+function offer(some) { for (const id of ["copy-reason", "save"]) if (by(id)) by(id).disabled = !some; }
 
 // A text with `code` between backticks, as an element.
 function prose(tag, text) {
@@ -115,13 +121,13 @@ function showProblem(problem) {
     }
   } else if (problem.know !== undefined && by(`wrong-${problem.know}`)) by(`wrong-${problem.know}`).textContent = problem.detail;
   else fail(problem.detail);
-  document.body.dataset.shown = "";
 }
 
 function show(reply, fragment) {
   clearErrors();
   if (reply.problems.length) { showProblem(reply.problems[0]); document.body.dataset.refused = fragment; return; }
   answer = reply;
+  offer(true);
   say("");
   const several = reply.outcomes !== null;
   by("forecast").textContent = several ? reply.outcomes.map((each) => each.text).join(" · ") : reply.text;

@@ -7,7 +7,11 @@ let focus_next = null; // the heading of what was just started, once it is there
 
 // --- the form ---
 
-const numeric = (id) => (by(id).value.trim() === "" ? undefined : Number(by(id).value));
+// A number, or the text that is none, which the server refuses in a sentence.
+function numeric(id) {
+  const text = by(id).value.trim();
+  return text === "" ? undefined : Number.isNaN(Number(text)) ? text : Number(text);
+}
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 
 async function options() {
@@ -167,7 +171,7 @@ function show_place() {
 
 by("form").addEventListener("submit", start);
 by("form").addEventListener("change", show_choices);
-by("pause").addEventListener("click", () => act("POST", `jobs/${current().job}/pause`).then(list_jobs));
+by("pause").addEventListener("click", () => (by("doing").textContent = "stopping at the next checkpoint …", act("POST", `jobs/${current().job}/pause`).then(list_jobs));
 by("resume").addEventListener("click", () => act("POST", `jobs/${current().job}/resume`).then(list_jobs));
 by("cancel").addEventListener("click", () => act("DELETE", `jobs/${current().job}`).then(list_jobs));
 by("prove-form").addEventListener("submit", prove);

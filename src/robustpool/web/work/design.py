@@ -56,7 +56,9 @@ def check(task: Task) -> dict[str, Any]:
     game = _game(task.options)
     rounds(**game)
     loss, paradigm = game.get("loss", "square"), game.get("paradigm", "additive")
-    return {"title": f"{game['family'].words(game.get('nature', 'grid'))}, {loss} loss, {paradigm}"}
+    nature, reports = game.get("nature", "grid"), getattr(game["family"], "reports", None)
+    knots = f", a table with knots in steps of 1/{reports}" if nature == "continuous" and reports else ""
+    return {"title": f"{game['family'].words(nature)}{knots}, {loss} loss, {paradigm}"}
 
 
 def run(task: Task) -> dict[str, Any]:
