@@ -12,7 +12,6 @@ from typing import Any
 
 from ..errors import InputError
 
-
 THOUSANDS = r"[1-9]\d{0,2},\d{3}"
 """What may be a number of thousands: 1,000 is not read as 1."""
 

@@ -18,8 +18,8 @@ from .grid_oracle import GOLDEN
 DAMPING = 0.7
 """How far the numbers behind the bounds of ``best_pairs`` move to what would be best for each report alone."""
 
-SECTIONS = 40
-"""Golden sections of an interval of priors: it shrinks by a factor of 2e8."""
+SECTIONS = 60
+"""Golden sections of an interval of priors: it shrinks by a factor of 3e12, so that a peak at its end is met too."""
 
 
 @njit(nogil=True, cache=True)
