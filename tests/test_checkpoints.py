@@ -16,8 +16,10 @@ import pytest
 import robustpool as rp
 from refusals import input_error
 from robustpool import checkpoints
-from robustpool.certificates import certify, independent, saved_proofs
+from robustpool.certificates import certify, cover, dual, independent, saved_proofs
+from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
+from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.locks import HeldError, locked
 
 if TYPE_CHECKING:
@@ -219,6 +221,16 @@ def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
         begun(path)
 
 
+def test_a_changed_archive_does_not_match_its_hash(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    saved(path, {"x": np.zeros(10)})
+    with np.load(path) as archive:
+        content = {name: archive[name] for name in archive.files}
+    np.savez(path, **{**content, "x": np.ones(10)})
+    with input_error(r"damaged one \(its content does not match its hash\)"):
+        begun(path)
+
+
 # ------------------------------------------------------------------------------------------------------------- the lock
 
 HOLDER = r"""
@@ -402,41 +414,78 @@ def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path)
     assert again.data == whole.data
     assert rp.verify(again.data).verified
     assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
-    others: list[dict[str, Any]] = [
+    others: list[Any] = [
         {"tolerance": 2e-3},
         {"aggregator": "median"},
         {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.9))},
     ]
     for other in others:
+        about: Any = {"aggregator": "mean", "tolerance": 1e-3, **other}
         with input_error("belongs to another family, version or settings, so it cannot be resumed"):
-            rp.certify(**{"aggregator": "mean", "tolerance": 1e-3, **other}, checkpoint=path, resume=True)
+            rp.certify(**about, checkpoint=path, resume=True)
     with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
         rp.certify("mean", resume=True)
 
 
-@pytest.mark.parametrize(
-    ("agents", "tolerance", "stops"),
-    [(2, 1e-4, {5, *range(25, 60, 5)}), (3, 6e-3, {1, 2, 3, 5, 8})],
-    ids=["in the middle of what is halved together", "three agents"],
-)
-def test_a_proof_goes_on_from_wherever_it_stood(
-    agents: int, tolerance: float, stops: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_proof_goes_on_in_the_middle_of_what_is_halved_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With every step saved and read again, some of them in the middle of a batch of intervals."""
-    family, batches = rp.ConditionallyIndependent(agents, None, None), list[int]()
-    original = saved_proofs.cover_from_data
+    """From each of its states: with the goal that they were chosen for, and without a look for worse structures in between."""
+    monkeypatch.setattr(cover, "edges", lambda low, high: [low, 0.1, 0.5, high])  # too wide
+    mean = as_aggregator("mean")
+    problem, looks = problem_of(mean, describe(mean, 2)), 0
 
-    def read(data: Any) -> Any:
-        standing = original(data)
-        batches.append(len(standing.halving))
+    def polish(_: Any) -> float:
+        nonlocal looks
+        looks += 1
+        return 0.0625 + 1e-9 * looks
+
+    def steps(start: Any = None) -> Any:
+        return cover.cover(problem, (0.01, 0.9), 0.0625, 1e-5, polish, start)
+
+    states = [(state, looks) for state in steps()]
+    assert [len(state.standing.halving) for state, _ in states] == [0, 0, 0, 2, 1, 0]
+    whole = states[-1][0]
+    for state, looks in states:  # noqa: B007
+        saved(tmp_path / "state.npz", saved_proofs.cover_to_data(state.standing))
+        *_, again = steps(saved_proofs.cover_from_data(begun(tmp_path / "state.npz")))
+        assert (again.upper, again.found, again.witness()) == (whole.upper, whole.found, whole.witness())
+
+
+def test_a_proof_for_three_agents_goes_on_to_the_same_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family, tries = rp.ConditionallyIndependent(3, None, None, (0.4, 0.6)), list[int]()
+
+    def read(data: Any, agents: int) -> Any:
+        standing = saved_proofs.many_from_data(data, agents)
+        tries.append(len(standing.tried))
         return standing
 
-    monkeypatch.setattr(independent, "cover_from_data", read)
-    whole = rp.certify("mean", family, tolerance=tolerance)
-    again = stopped_and_continued(tmp_path / "state.npz", stops, family, tolerance)
+    monkeypatch.setattr(independent, "many_from_data", read)
+    whole = rp.certify("mean", family, tolerance=1e-5)
+    again = stopped_and_continued(tmp_path / "state.npz", {*range(1, 30, 2)}, family, 1e-5)
     assert again.data == whole.data
-    assert rp.verify(again.data).verified
-    assert agents > 2 or max(batches) > 1
+    assert max(tries) > 0  # some were tried before, and are tried again with more points
+
+
+def test_ctrl_c_in_the_middle_of_a_step_loses_no_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interval that was being halved is in the checkpoint as it was before."""
+    monkeypatch.setattr(cover, "edges", lambda low, high: [low, 0.4, high])  # the first is too wide
+    path, original = tmp_path / "state.npz", dual.prove_interval
+    about: Any = {"family": rp.ConditionallyIndependent(2, None, None, (0.1, 0.45)), "tolerance": 1e-3}
+    whole: Any = rp.certify("mean", **about)
+
+    def halved(problem: Any, priors: Any, goal: float, slack: float, knots: Any = None) -> Any:
+        if knots is not None:
+            raise KeyboardInterrupt
+        return original(problem, priors, goal, slack, knots)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cover, "prove_interval", halved)
+        part: Any = rp.certify("mean", **about, checkpoint=path, checkpoint_seconds=1000.0)
+    assert part.upper > whole.upper  # it was stopped
+    assert rp.certify("mean", **about, checkpoint=path, resume=True).data == whole.data
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Any:
@@ -472,9 +521,8 @@ def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, mo
         rp.certify("mean", tolerance=1e-3, checkpoint=path, checkpoint_seconds=0, progress=stop)
     good = made[-1]
     monkeypatch.undo()
-    sentences = 0
+    sentences, wrong = 0, list[Any]([None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))])
     for place in places(good.data):
-        wrong: list[Any] = [None, "text", -1, float("nan"), [], {}, np.zeros((1, 2))]
         for value in wrong:
             original(path, good._replace(data=with_another(good.data, place, value)))
             with Checkpoint(path, good.job, certify._saved) as saved:

@@ -89,7 +89,7 @@ def test_only_what_is_left_is_done_again(settings: Path, tmp_path: Path, monkeyp
         done.append(item[0].options)
         return work(common, item)
 
-    work = runner.work
+    work = runner.work  # type: ignore[attr-defined]
     monkeypatch.setattr(runner, "work", counted)
     again = sweep(settings, out, resume=True)
     assert (done, again.found, again.rows()) == ([], 5, first.rows())
