@@ -20,6 +20,7 @@ from refusals import input_error
 from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
 from robustpool.sweeps.settings import read_settings
+from robustpool.sweeps.work import work
 
 EXAMPLE = Path(str(files("robustpool.sweeps") / "examples" / "value-curves.toml"))
 DESIGNS = """kind = "design"
@@ -89,7 +90,6 @@ def test_only_what_is_left_is_done_again(settings: Path, tmp_path: Path, monkeyp
         done.append(item[0].options)
         return work(common, item)
 
-    work = runner.work  # type: ignore[attr-defined]
     monkeypatch.setattr(runner, "work", counted)
     again = sweep(settings, out, resume=True)
     assert (done, again.found, again.rows()) == ([], 5, first.rows())
