@@ -73,6 +73,7 @@ bench: $(VENV)/.installed ## measure solvers and throughput against others, side
 	$(ONE_THREAD) $(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/tables.py --rows $(ROWS)
 	$(BIN)/python benchmarks/fitting.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/scaling.py --quick
 	$(ONE_THREAD) $(BIN)/python benchmarks/serving.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors

@@ -44,7 +44,7 @@ def run_robustpool(
             status = 0
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    stdout, stderr = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+    stdout, stderr = (stream.buffer.getvalue().decode() for stream in streams)
     return subprocess.CompletedProcess([PROGRAM, *arguments], status, stdout, stderr)
 
 

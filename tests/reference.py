@@ -109,13 +109,13 @@ def value(
         rows = f[[index[profile] for profile, _ in points]]
         total = 0
         for k in range(states):
-            masses = np.array([float(by[k]) for _, by in points])
+            chances = np.array([float(by[k]) for _, by in points])
             if loss == "square":
                 certain = np.tile(np.eye(states)[k], (len(points), 1))
-                total += masses @ cp.sum(cp.square(rows - certain), axis=1) * (0.5 if states == 2 else 1)
+                total += chances @ cp.sum(cp.square(rows - certain), axis=1) * (0.5 if states == 2 else 1)
             else:
-                seen = np.flatnonzero(masses)
-                total -= masses[seen] @ cp.log(rows[seen, k])
+                seen = np.flatnonzero(chances)
+                total -= chances[seen] @ cp.log(rows[seen, k])
         cost = {"additive": total - omniscient, "absolute": total, "ratio": total / max(omniscient, 1e-300)}[paradigm]
         rules.append(cost <= worst)
     same, near, below = [], [], []  # pairs of profiles; many constraints of one kind are one of vectors

@@ -16,8 +16,10 @@ import pytest
 import robustpool as rp
 from refusals import input_error
 from robustpool import checkpoints
-from robustpool.certificates import certify, cover, dual
+from robustpool.certificates import certify, cover, dual, independent, saved_proofs
+from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
+from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.locks import HeldError, locked
 
 if TYPE_CHECKING:
@@ -382,7 +384,7 @@ class Killed(BaseException):
     """As if the process had ended there."""
 
 
-def proved(path: Path, stops: set[int]) -> Any:
+def stopped_and_continued(path: Path, stops: set[int], family: Any = None, tolerance: float = 1e-3) -> Any:
     """A certificate whose proof ends at some of its steps and goes on from its checkpoint."""
     steps = itertools.count(1)
 
@@ -393,7 +395,13 @@ def proved(path: Path, stops: set[int]) -> Any:
     while True:
         try:
             return rp.certify(
-                "mean", tolerance=1e-3, progress=progress, checkpoint=path, checkpoint_seconds=0, resume="auto"
+                "mean",
+                family,
+                tolerance=tolerance,
+                progress=progress,
+                checkpoint=path,
+                checkpoint_seconds=0,
+                resume="auto",
             )
         except Killed:
             assert path.exists()
@@ -402,7 +410,7 @@ def proved(path: Path, stops: set[int]) -> Any:
 def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     whole = rp.certify("mean", tolerance=1e-3)
-    again = proved(path, {1, 2, 9, 10, 20})
+    again = stopped_and_continued(path, {1, 2, 9, 10, 20})
     assert again.data == whole.data
     assert rp.verify(again.data).verified
     assert rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True).data == whole.data  # nothing is left to do
@@ -417,6 +425,48 @@ def test_a_proof_that_is_stopped_goes_on_to_the_same_certificate(tmp_path: Path)
             rp.certify(**about, checkpoint=path, resume=True)
     with input_error("resume needs a checkpoint file to continue from; checkpoint is None"):
         rp.certify("mean", resume=True)
+
+
+def test_a_proof_goes_on_in_the_middle_of_what_is_halved_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From each of its states: with the goal that they were chosen for, and without a look for worse structures in between."""
+    monkeypatch.setattr(cover, "edges", lambda low, high: [low, 0.1, 0.5, high])  # too wide
+    mean = as_aggregator("mean")
+    problem, looks = problem_of(mean, describe(mean, 2)), 0
+
+    def polish(_: Any) -> float:
+        nonlocal looks
+        looks += 1
+        return 0.0625 + 1e-9 * looks
+
+    def steps(start: Any = None) -> Any:
+        return cover.cover(problem, (0.01, 0.9), 0.0625, 1e-5, polish, start)
+
+    states = [(state, looks) for state in steps()]
+    assert [len(state.standing.halving) for state, _ in states] == [0, 0, 0, 2, 1, 0]
+    whole = states[-1][0]
+    for state, looks in states:  # noqa: B007
+        saved(tmp_path / "state.npz", saved_proofs.cover_to_data(state.standing))
+        *_, again = steps(saved_proofs.cover_from_data(begun(tmp_path / "state.npz")))
+        assert (again.upper, again.found, again.witness()) == (whole.upper, whole.found, whole.witness())
+
+
+def test_a_proof_for_three_agents_goes_on_to_the_same_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family, tries = rp.ConditionallyIndependent(3, None, None, (0.4, 0.6)), list[int]()
+
+    def read(data: Any, agents: int) -> Any:
+        standing = saved_proofs.many_from_data(data, agents)
+        tries.append(len(standing.tried))
+        return standing
+
+    monkeypatch.setattr(independent, "many_from_data", read)
+    whole = rp.certify("mean", family, tolerance=1e-5)
+    again = stopped_and_continued(tmp_path / "state.npz", {*range(1, 30, 2)}, family, 1e-5)
+    assert again.data == whole.data
+    assert max(tries) > 0  # some were tried before, and are tried again with more points
 
 
 def test_ctrl_c_in_the_middle_of_a_step_loses_no_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

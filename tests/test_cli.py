@@ -301,7 +301,9 @@ def test_bad_input_gets_one_sentence_status_2_and_no_file(command: str, sentence
     assert sorted(tmp_path.rglob("*")) == before
 
 
-COMMANDS = "aggregate rules design worst-case certify verify plan compare reproduce lipschitz-curve random-family table"
+COMMANDS = (
+    "aggregate rules design worst-case certify verify plan compare reproduce lipschitz-curve random-family table sweep"
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS.split())

@@ -10,7 +10,7 @@ import pytest
 GROUPS = (
     "referee | errors __version__ | typing checks conic execution numerics processes files locks checkpoints html wording verification | structures losses aggregators"
     " | game | families designs | theory solvers certificates minimax | forecasts tables explanation | estimator evaluation learning"
-    " | plots | views | practice | reproduction | web | cli | __main__ __init__"
+    " | plots | views | practice | reproduction sweeps | web | cli | __main__ __init__"
 )
 LEVEL = {name: level for level, group in enumerate(GROUPS.split("|")) for name in group.split()}
 APART = {("certificates", "solvers"), ("solvers", "certificates")}

@@ -19,7 +19,7 @@ from robustpool.errors import MissingExtraError
 from robustpool.tables import answers
 from robustpool.tables.engine import engine
 from robustpool.tables.pooling import aggregate_table
-from robustpool.tables.reading import Reading, _plan, read_forecasts
+from robustpool.tables.reading import Reading, look_at, read_forecasts
 from robustpool.tables.recency import weigh_by_age
 from robustpool.tables.records import RowsLeftOut
 from robustpool.tables.rejecting import RowsLeftOutWarning, summary_lines
@@ -237,7 +237,7 @@ def planned(path: Path, text: str, **options: Any) -> Plan:
     path.write_text(text)
     how = Reading(**options)
     with engine() as own:
-        return _plan(open_source(path, own), own, how, how.values())
+        return look_at(open_source(path, own), own, how)
 
 
 def grouped(plan: Plan) -> dict[str, list[str | None]]:

@@ -12,8 +12,9 @@ import os
 import time
 import warnings
 import zipfile
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -21,9 +22,10 @@ import numpy as np
 from .errors import InputError
 from .files import check_writable, write_whole
 from .locks import HeldError, locked
+from .processes import own_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from .typing import FilePath
 
@@ -185,6 +187,24 @@ def remove_checkpoint(path: FilePath) -> None:
     """Remove a checkpoint and the one before it, unless somebody works with it."""
     with suppress(InputError), Checkpoint(path, "", lambda data: data) as saved:
         saved.remove()
+
+
+@contextmanager
+def keeping(path: Path) -> Iterator[Path]:
+    """A file for a checkpoint, for work that may be done anywhere.
+
+    It is one of the same name in a temporary folder where the file cannot be had: on another machine, or if another process
+    has it, such as a worker that was given up but goes on.
+    """
+    with ExitStack() as stack:
+        try:
+            here = path.parent.is_dir()
+            if here:
+                with Checkpoint(path, "", lambda data: data):
+                    pass
+        except InputError:
+            here = False
+        yield path if here else Path(stack.enter_context(TemporaryDirectory(prefix=own_prefix()))) / path.name
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -36,6 +36,7 @@ EXTRAS = {
     "plots": _PLOTS,
     "sklearn": {"scikit-learn": "sklearn.frozen"},
     "excel": _EXCEL,
+    "dask": {"dask": "dask", "distributed": "distributed", "pandas": "pandas", "pyarrow": "pyarrow"},
     "serve": {**_SOLVE, **_PLOTS, **_EXCEL, "fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"},
 }
 """The packages of each extra, and the modules that show that they are installed."""

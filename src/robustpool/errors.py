@@ -25,3 +25,7 @@ class MissingExtraError(UnsupportedError, ImportError):
 
 class SolverError(RobustpoolError, RuntimeError):
     """A numerical solver failed; the message says where."""
+
+
+class WorkersLostError(SolverError):
+    """The processes or the cluster that did the work are gone; the message says what happened."""

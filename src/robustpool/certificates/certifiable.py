@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,11 +132,7 @@ def rule_of(aggregator: dict[str, Any], agents: int) -> Phi | Aggregator | Mean 
 
 def problem_of(chosen: Any, aggregator: dict[str, Any]) -> Problem:
     """The aggregator of two reports as the search for slopes takes it: the first knots are sixteen steps at least."""
-    about = read_aggregator(aggregator)
-
-    def given_rule(x1: Floats, x2: Floats) -> Floats:
-        return np.asarray(chosen(np.stack((x1, x2), axis=1)))
-
+    about, given_rule = read_aggregator(aggregator), partial(_forecasts, chosen)
     pieces = tuple(
         Piece(_estimating(piece) if isinstance(piece, PriorEstimate) else given_rule, piece) for piece in about.pieces
     )
@@ -143,14 +140,17 @@ def problem_of(chosen: Any, aggregator: dict[str, Any]) -> Problem:
     return Problem(pieces, np.linspace(0, n, n * max(1, -(-16 // n)) + 1), about.exchangeable, about.mirrored)
 
 
+def _forecasts(chosen: Any, x1: Floats, x2: Floats) -> Floats:
+    return np.asarray(chosen(np.stack((x1, x2), axis=1)))
+
+
 def _estimating(piece: PriorEstimate) -> Callable[[Floats, Floats], Floats]:
+    return partial(_estimate, float(piece.kappa.hi), float(piece.delta.hi))
+
+
+def _estimate(kappa: float, delta: float, x1: Floats, x2: Floats) -> Floats:
     """f = X (1-m)/(X (1-m) + Y m), m = kappa (x_1 + x_2) + delta; 0 and 1 by its limits."""
-    kappa, delta = float(piece.kappa.hi), float(piece.delta.hi)
-
-    def formula(x1: Floats, x2: Floats) -> Floats:
-        m = kappa * (x1 + x2) + delta
-        yes, no = x1 * x2 * (1 - m), (1 - x1) * (1 - x2) * m
-        limit = np.where(x1 + x2 < 1, 0.0, np.where(x1 + x2 > 1, 1.0, 0.5))
-        return np.divide(yes, yes + no, out=limit, where=yes + no > 0)
-
-    return formula
+    m = kappa * (x1 + x2) + delta
+    yes, no = x1 * x2 * (1 - m), (1 - x1) * (1 - x2) * m
+    limit = np.where(x1 + x2 < 1, 0.0, np.where(x1 + x2 > 1, 1.0, 0.5))
+    return np.divide(yes, yes + no, out=limit, where=yes + no > 0)

@@ -1,13 +1,14 @@
 """A proved upper bound for two agents: cover the priors, and refine the interval that is worst until all are good enough.
 
-The search is best-first. The bound that is proved so far is the largest over the intervals, and falls; whoever stops early
-keeps it. The aim is the regret of the worst structure that is known plus the tolerance. When the linear programme of a
+The search is best-first, some intervals at a time. The bound that is proved so far is the largest over the intervals, and
+falls; whoever stops early keeps it. The aim is the regret of the worst structure that is known plus the tolerance. When the linear programme of a
 narrow interval needs more than the aim, its multipliers point to a structure that the search had missed: a local search
 from there raises what is found, and the aim with it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..checkpoints import check
+from ..execution import mapped
 from ..verification.cover import cells, least_of, needed, tail_bound
 from .dual import Problem, Proved, Split, halves, highest, needs_split, prove_interval, prove_split
 
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from ..verification.dual import Slopes
     from .dual import Priors
 
-    Polish = Callable[[float, Floats], float]
+    Polish = Callable[[list[tuple[float, Floats]]], float]
 
+AT_ONCE = 8  # intervals that are refined together, whoever does the work: the proof must not depend on that
 STEP = 1.18  # between the ends of the first intervals of priors
 TAILS = (0.02, 0.015, 0.012, 0.01, 0.008, 0.006, 0.004, 0.002, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
@@ -51,6 +54,7 @@ class Standing(NamedTuple):
     tails: dict[str, Tail]
     open: list[Proved]  # the first of the intervals to begin with, or all of them as they were halved since
     final: list[Proved]  # too narrow to be halved
+    halving: list[Priors]  # of the open ones, those that are refined together and not halved yet
 
 
 class Tail(NamedTuple):
@@ -82,46 +86,113 @@ def cover(
         tails["high"] = find_tail(problem, goal, mirrored=True) if start is None else start.tails["high"]
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
     waiting = list(pairwise(edges(low, high) if low < high else []))  # a tail may have them all
-    open_intervals, final = list[Proved](), list[Proved]()
+    search = _Search(problem, tolerance, found, goal, tails) if start is None else _continued(problem, tolerance, start)
+    number = len(search.intervals)
     if start is not None:
-        found, goal, _, open_intervals, final = start
-        covered = [end for proved in (*open_intervals, *final) for end in proved.priors]
-        ends = [end for priors in waiting[: len(open_intervals) + len(final)] for end in priors]
+        covered = [end for proved in search.intervals for end in proved.priors]
+        ends = [end for priors in waiting[:number] for end in priors]
         check(
             "the cover",
             (min(covered, default=0), max(covered, default=0)) == (min(ends, default=0), max(ends, default=0)),
         )
-    for number in range(len(open_intervals) + len(final) + 1, len(waiting) + 1):
-        open_intervals.append(prove_interval(problem, waiting[number - 1], goal, tolerance))
+    for proved in search.proved([(priors, None) for priors in waiting[number:]]):
+        search.open.append(proved)
+        number += 1
         if number < len(waiting):
-            standing = Standing(found, goal, tails, open_intervals.copy(), [])
-            yield Covered(np.inf, found, number, len(waiting) - number, standing)
+            yield Covered(np.inf, search.found, number, len(waiting) - number, search.standing())
     while True:
-        intervals = [*final, *open_intervals]
-        bounds = [*(proved.bound for proved in intervals), *(tail.bound for tail in tails.values())]
-        unfinished = sum(bound > found + tolerance for bound in bounds)
-        witness = partial(witness_of, tails, intervals, problem) if np.isfinite(max(bounds)) else None
-        standing = Standing(found, goal, tails, open_intervals.copy(), final.copy())
-        yield Covered(max(bounds), found, len(intervals), unfinished, standing, witness)
-        worst = max(open_intervals, key=lambda proved: (proved.bound, -proved.priors[0]), default=None)
-        if worst is None or worst.bound <= goal:
+        yield search.state()
+        if not search.halving and not search.choose(polish):
             return
-        open_intervals.remove(worst)
-        parts = halves(worst.priors)
-        if worst.least > goal:
-            middle = sum(worst.priors) / 2
-            found = max(found, polish(middle, np.unique(worst.contacts.reports)))
-            goal = max(goal, found + tolerance)
-            if not isinstance(worst.slopes, Split) and needs_split(problem, worst.knots, middle, goal):
-                proved = prove_split(problem, worst.priors, goal, tolerance, worst.knots)
-                if proved.bound <= goal and isinstance(proved.slopes, Split):
-                    open_intervals.append(proved)
-                    continue
-        if parts is None:
-            final.append(worst)
-            goal = max(goal, worst.bound)  # no interval needs to be better than the worst one
-            continue
-        open_intervals += [prove_interval(problem, priors, goal, tolerance, worst.knots) for priors in parts]
+        children = search.proved([(half, each.knots) for each in search.halving for half in halves(each.priors) or ()])
+        for parent, *both in zip(search.halving.copy(), children, children, strict=True):
+            search.halving.remove(parent)
+            search.open.remove(parent)
+            search.open += both
+            if search.halving:
+                yield search.state()
+
+
+@dataclass
+class _Search:
+    """The intervals so far. What is chosen together is halved with one goal, whoever does it and whoever continues it."""
+
+    problem: Problem
+    tolerance: float
+    found: float
+    goal: float
+    tails: dict[str, Tail]
+    open: list[Proved] = field(default_factory=list)
+    final: list[Proved] = field(default_factory=list)
+    halving: list[Proved] = field(default_factory=list)
+
+    @property
+    def intervals(self) -> list[Proved]:
+        return [*self.final, *self.open]
+
+    def standing(self) -> Standing:
+        left = [proved.priors for proved in self.halving]
+        return Standing(self.found, self.goal, self.tails, self.open.copy(), self.final.copy(), left)
+
+    def state(self) -> Covered:
+        intervals = self.intervals
+        bounds = [*(proved.bound for proved in intervals), *(tail.bound for tail in self.tails.values())]
+        unfinished = sum(bound > self.found + self.tolerance for bound in bounds)
+        witness = partial(witness_of, self.tails, intervals, self.problem) if np.isfinite(max(bounds)) else None
+        return Covered(max(bounds), self.found, len(intervals), unfinished, self.standing(), witness)
+
+    def proved(self, items: list[tuple[Priors, Floats | None]]) -> Iterator[Proved]:
+        """Proofs for intervals, in their order, by whoever does the work."""
+        return mapped(_proved, items, (self.problem, self.goal, self.tolerance))
+
+    def choose(self, polish: Polish) -> bool:
+        """Look at the worst intervals, and choose those of them that are to be halved; False if all are good enough."""
+        worst = _worst(self.open, self.goal)
+        if not worst:
+            return False
+        doubtful = [each for each in worst if each.least > self.goal]
+        places = [(sum(each.priors) / 2, np.unique(each.contacts.reports)) for each in doubtful]
+        self.found = max(self.found, polish(places))
+        self.goal = max(self.goal, self.found + self.tolerance)
+        splits = [each for each in doubtful if each.bound > self.goal and not isinstance(each.slopes, Split)]
+        for each, split in zip(splits, mapped(_split, splits, (self.problem, self.goal, self.tolerance)), strict=True):
+            if split is not None:
+                worst.remove(each)
+                self.open.remove(each)
+                self.open.append(split)
+        for each in [each for each in worst if each.bound > self.goal and halves(each.priors) is None]:
+            worst.remove(each)
+            self.open.remove(each)
+            self.final.append(each)
+            self.goal = max(self.goal, each.bound)  # no interval needs to be better than the worst one
+        self.halving = [each for each in worst if each.bound > self.goal]
+        return True
+
+
+def _continued(problem: Problem, tolerance: float, start: Standing) -> _Search:
+    halving = [proved for proved in start.open if proved.priors in start.halving]
+    now = start.found, start.goal, start.tails, start.open.copy(), start.final.copy(), halving
+    return _Search(problem, tolerance, *now)
+
+
+def _worst(intervals: list[Proved], goal: float) -> list[Proved]:
+    """The intervals to be refined next: those that are furthest from the goal, the worst first."""
+    far = [proved for proved in intervals if proved.bound > goal]
+    return sorted(far, key=lambda proved: (-proved.bound, proved.priors[0]))[:AT_ONCE]
+
+
+def _proved(common: tuple[Problem, float, float], item: tuple[Priors, Floats | None]) -> Proved:
+    (problem, goal, tolerance), (priors, knots) = common, item
+    return prove_interval(problem, priors, goal, tolerance, knots)
+
+
+def _split(common: tuple[Problem, float, float], proved: Proved) -> Proved | None:
+    """The goal, proved by kinds of structures where one set of slopes cannot do it; None if that does not help."""
+    problem, goal, tolerance = common
+    if not needs_split(problem, proved.knots, sum(proved.priors) / 2, goal):
+        return None
+    split = prove_split(problem, proved.priors, goal, tolerance, proved.knots)
+    return split if split.bound <= goal and isinstance(split.slopes, Split) else None
 
 
 def edges(low: float, high: float, step: float = STEP) -> list[float]:

@@ -14,6 +14,7 @@ from .. import checks
 from ..designs.design import Design
 from ..designs.records import IndependentMixture
 from ..errors import UnsupportedError
+from ..execution import mapped
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.worst_case import Search, WorstCase, continuous_regrets, encode, worst_case
 from ..losses.square import Square
@@ -113,25 +114,25 @@ def _by_slopes(
     finish: Finish,
     saved: Any,
 ) -> Steps:
-    rng, start = np.random.default_rng(0), None
+    start = None
     if saved is not None:
         start, worst = cover_from_data(saved["cover"]), worst_from_data(saved["worst"])
-        rng.bit_generator.state = saved["rng"]
 
-    def polish(prior: float, contacts: Floats) -> float:
+    def polish(places: list[tuple[float, Floats]]) -> float:
         nonlocal worst
-        worst = max(worst, _from_contacts(chosen, family, prior, contacts, rng), key=lambda case: case.regret)
+        for case in mapped(_from_contacts, places, (chosen, family)):
+            worst = max(worst, case, key=lambda case: case.regret)
         return worst.regret
 
     for state in cover(problem, family.prior_range, worst.regret, tolerance, polish, start):
         certificate = None if state.witness is None else partial(finish, state.upper, state.witness, worst)
         done = state.intervals if certificate is None else state.intervals - state.unfinished
-        standing = partial(_standing, state.standing, worst, rng.bit_generator.state)
+        standing = partial(_standing, state.standing, worst)
         yield Progress(state.upper, state.found, done, state.unfinished, certificate, standing=standing)
 
 
-def _standing(standing: Standing, worst: WorstCase, rng: Any) -> dict[str, Any]:
-    return {"cover": cover_to_data(standing), "worst": worst_to_data(worst), "rng": rng}
+def _standing(standing: Standing, worst: WorstCase) -> dict[str, Any]:
+    return {"cover": cover_to_data(standing), "worst": worst_to_data(worst)}
 
 
 def _by_centres(
@@ -158,10 +159,9 @@ def _by_centres(
         yield replace(last, left=max(last.left, 1), obstacle=str(refused))
 
 
-def _from_contacts(
-    chosen: Any, family: ConditionallyIndependent, prior: float, contacts: Floats, rng: np.random.Generator
-) -> WorstCase:
+def _from_contacts(common: tuple[Any, ConditionallyIndependent], place: tuple[float, Floats]) -> WorstCase:
     """A local search from the structures that report where the linear programme binds."""
+    (chosen, family), (prior, contacts), rng = common, place, np.random.default_rng(0)
     low, high = contacts[contacts <= prior][-6:], contacts[contacts >= prior][:6]
     low, high = (side if len(side) else np.array([prior]) for side in (low, high))
     pairs = np.stack([z.ravel() for z in np.meshgrid(low, high, indexing="ij")], axis=1)

@@ -12,14 +12,17 @@ that does not help, the interval is halved. docs/derivations/many-agents-certifi
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from itertools import pairwise, product
 from math import ceil, comb, floor, inf, log, nextafter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import SolverError
+from ..execution import mapped
 from ..numerics import sigma
 from ..verification.boxes import batches
 from ..verification.many_agents import (
@@ -53,6 +56,7 @@ SAMPLES = {3: 24, 4: 14, 5: 10}
 FARTHEST = 4.5  # log-odds of the outermost knots
 STEP = 1.18  # between the odds of the ends of the first intervals of priors
 TAILS = (0.08, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01, 5e-3, 1e-3, 1e-4, 1e-5)
+AT_ONCE = 8  # intervals that are tried together, whoever does the work: the proof must not depend on that
 ROUNDS = 12  # of new points, before an interval is halved
 NEW_POINTS = 2000  # in a round
 MOST_BOXES = 400_000  # of an interval
@@ -80,7 +84,8 @@ class Standing(NamedTuple):
     waiting: list[Priors]
     done: list[dict[str, Any]]
     points: Floats
-    slopes: dict[float, Floats]
+    tried: dict[Priors, int]  # how often, of those that wait
+    centres: dict[float, Floats]  # slopes at priors, to start from
 
 
 class TooLow(Exception):  # noqa: N818
@@ -106,44 +111,71 @@ def cover(
     proved, witness = inf, None
     if start is not None:
         proved, witness = start.proved, start.witness
-        problem.points, problem.slopes = start.points, start.slopes
+        problem.points = start.points
     for stage, slack in enumerate([*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]):
         if start is not None and stage < start.stage:
             continue
         goal = nextafter(found + slack, inf)
         if start is not None and stage == start.stage:
             tail, waiting, done = start.tail, list(start.waiting), list(start.done)
+            tried, centres = dict(start.tried), start.centres
         else:
             tail = find_tail(rule, goal) if low < TAILS[-1] else None
             first = low if tail is None else max(low, tail["prior"])
             waiting = list(pairwise(_edges(first, high)))[::-1] if first < high else []  # a tail may have them all
-            done = []
+            done, tried, centres = [], {}, {}
 
         def standing() -> Standing:
-            now = tail, waiting.copy(), done.copy(), problem.points, problem.slopes  # noqa: B023
+            again = {priors: tried[priors] for priors in waiting if priors in tried}  # noqa: B023
+            now = tail, waiting.copy(), done.copy(), problem.points, again, centres  # noqa: B023
             return Standing(stage, proved, witness, *now)  # noqa: B023
 
         while waiting:
             yield Covered(proved, len(done), len(waiting), standing(), witness)
-            priors = waiting.pop()
-            try:
-                entry = problem.prove(priors, goal)
-            except TooLow as error:
-                (needs,) = error.args
-                raise Refused(
-                    f"no slopes were found for a bound of {goal:.6g}; they need {needs:.6g} at least."
-                ) from None
-            if entry is not None:
-                done.append(entry)
-                continue
-            middle = _placed((priors[0] + priors[1]) / 2, floor)
-            if priors[1] - priors[0] <= NARROWEST or not priors[0] < middle < priors[1]:
-                raise Refused(f"no slopes were found for priors between {priors[0]:.6g} and {priors[1]:.6g}.")
-            waiting += [(middle, priors[1]), (priors[0], middle)]
+            intervals = [waiting.pop() for _ in range(min(AT_ONCE, len(waiting)))]
+            centres = _centres(problem, intervals, goal, centres)
+            slopes = [problem.between(priors, centres) for priors in intervals]
+            failures = list(mapped(_failures, slopes, (problem.rule, goal)))
+            for each, points in reversed(list(zip(slopes, failures, strict=True))):
+                tried[each.priors] = tried.get(each.priors, 0) + 1
+                if points is not None and not len(points):
+                    done.append(
+                        {"priors": list(each.priors), "knots": each.knots.tolist(), "slopes": each.values.tolist()}
+                    )
+                elif points is None or problem.has(points) or tried[each.priors] == ROUNDS:
+                    waiting += _halved(each.priors)
+                else:
+                    waiting.append(each.priors)  # again, with more points
+            problem = problem.with_points([points for points in failures if points is not None])
+        done.sort(key=itemgetter("priors"))
         now = standing()
         proved = goal
         witness = {"kind": "symmetric-dual", **({} if tail is None else {"tail": tail}), "intervals": done}
         yield Covered(goal, len(done), 0, now, witness)
+
+
+def _centres(problem: Problem, intervals: list[Priors], goal: float, known: dict[float, Floats]) -> dict[float, Floats]:
+    """The slopes at the ends of some intervals of priors; those that are known are where to start."""
+    ends = sorted({prior for priors in intervals for prior in priors})
+    items = [(prior, known.get(prior)) for prior in ends]
+    try:
+        return dict(zip(ends, mapped(_centred, items, (problem, goal)), strict=True))
+    except TooLow as error:
+        (needs,) = error.args
+        raise Refused(f"no slopes were found for a bound of {goal:.6g}; they need {needs:.6g} at least.") from None
+
+
+def _centred(common: tuple[Problem, float], item: tuple[float, Floats | None]) -> Floats:
+    (problem, goal), (prior, start) = common, item
+    return problem.centre(prior, goal, start)
+
+
+def _halved(priors: Priors) -> list[Priors]:
+    """An interval of priors cut in two, the lower half last."""
+    middle = _placed((priors[0] + priors[1]) / 2, floor)
+    if priors[1] - priors[0] <= NARROWEST or not priors[0] < middle < priors[1]:
+        raise Refused(f"no slopes were found for priors between {priors[0]:.6g} and {priors[1]:.6g}.")
+    return [(middle, priors[1]), (priors[0], middle)]
 
 
 def _edges(low: float, high: float) -> list[float]:
@@ -156,6 +188,30 @@ def _edges(low: float, high: float) -> list[float]:
 
 def _placed(x: float, towards: Any) -> float:
     return float(towards(x * PLACES) / PLACES)
+
+
+def _failures(common: tuple[SymmetricRule, float], slopes: Slopes) -> Floats | None:
+    """Points where the inequality fails, one in each box where a corner shows it; None if there are too many boxes."""
+    rule, goal = common
+    seen, failures = 0, [np.zeros((0, rule.agents))]
+    for boxes, (corner, most, bends), waiting in batches(partial(needed, rule), slopes.boxes(), Budget(inf)):
+        seen += len(boxes)
+        fails = ~(corner.max(axis=1) <= goal)
+        if fails.any():
+            worst = corner[fails].argmax(axis=1)
+            side = (worst[:, None] >> np.arange(rule.agents, 0, -1)) & 1  # the last bit is the prior's
+            x = np.take_along_axis(boxes.x[fails], side[:, :, None], axis=2)[:, :, 0]
+            order = np.argsort(-corner[fails].max(axis=1), kind="stable")[:NEW_POINTS]
+            failures.append(np.sort(x[order], axis=1))
+        unsettled = ~(most <= goal) & ~fails
+        if unsettled.any():
+            if seen > MOST_BOXES:
+                return np.concatenate(failures) if len(failures) > 1 else None
+            try:
+                waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
+            except Refused:
+                return None
+    return np.concatenate(failures)
 
 
 class Problem:
@@ -172,59 +228,31 @@ class Problem:
         self.knots = self.knots[np.concatenate(([True], np.diff(self.knots) > 1e-3))]
         self.multisets = np.concatenate(list(multisets(len(self.knots), n - 1)))
         self.points = self.knots[np.concatenate(list(multisets(len(self.knots), n)))]
-        self.slopes: dict[float, Floats] = {}
 
-    def prove(self, priors: Priors, goal: float) -> dict[str, Any] | None:
-        """The slopes of an interval of priors with which the verifier's arithmetic proves the goal; None if none are found."""
-        for _ in range(ROUNDS):
-            values = np.round([self.centre(prior, goal) for prior in priors], 9)
-            slopes = Slopes(self.rule.agents, priors, self.knots, values)
-            failures = self._failures(slopes, goal)
-            if failures is None:
-                return None
-            if not len(failures):
-                return {"priors": list(priors), "knots": self.knots.tolist(), "slopes": values.tolist()}
-            before = len(self.points)
-            self.points = np.unique(np.concatenate((self.points, failures)), axis=0)
-            if len(self.points) == before:
-                return None  # the inequality holds there at both ends of the interval, and fails in between
-        return None
+    def with_points(self, failures: list[Floats]) -> Problem:
+        """The same with more points."""
+        problem = copy(self)
+        problem.points = np.unique(np.concatenate((self.points, *failures)), axis=0)
+        return problem
 
-    def _failures(self, slopes: Slopes, goal: float) -> Floats | None:
-        """Points where the inequality fails, one in each box where a corner shows it; None if there are too many boxes."""
-        seen, failures = 0, [np.zeros((0, self.rule.agents))]
-        for boxes, (corner, most, bends), waiting in batches(partial(needed, self.rule), slopes.boxes(), Budget(inf)):
-            seen += len(boxes)
-            fails = ~(corner.max(axis=1) <= goal)
-            if fails.any():
-                worst = corner[fails].argmax(axis=1)
-                side = (worst[:, None] >> np.arange(self.rule.agents, 0, -1)) & 1  # the last bit is the prior's
-                x = np.take_along_axis(boxes.x[fails], side[:, :, None], axis=2)[:, :, 0]
-                order = np.argsort(-corner[fails].max(axis=1), kind="stable")[:NEW_POINTS]
-                failures.append(np.sort(x[order], axis=1))
-            unsettled = ~(most <= goal) & ~fails
-            if unsettled.any():
-                if seen > MOST_BOXES:
-                    return np.concatenate(failures) if len(failures) > 1 else None
-                try:
-                    waiting.append(boxes.pick(unsettled).halved(bends[unsettled]))
-                except Refused:
-                    return None
-        return np.concatenate(failures)
+    def has(self, points: Floats) -> bool:
+        """Whether none of these points is new: the inequality holds there at the ends of an interval, and fails in between."""
+        return len(np.unique(np.concatenate((self.points, points)), axis=0)) == len(self.points)
+
+    def between(self, priors: Priors, centres: dict[float, Floats]) -> Slopes:
+        """The slopes of an interval of priors, from those at its ends."""
+        return Slopes(self.rule.agents, priors, self.knots, np.round([centres[prior] for prior in priors], 9))
 
     # --------------------------------------------------------------------------------------------------------- the slopes
 
-    def centre(self, prior: float, goal: float) -> Floats:
+    def centre(self, prior: float, goal: float, start: Floats | None) -> Floats:
         """The analytic centre of the slopes that satisfy the inequality at the points, for one prior."""
         rows, costs = self._rows(prior), density(self.rule, self.points, prior)
-        start = self.slopes.get(prior)
         if start is None or not (goal + rows @ start - costs > 0).all():
             start, needs = _least(rows, costs)
             if not needs < goal:
                 raise TooLow(needs)
-        centre = _centre(rows, costs, goal, start)
-        self.slopes = {**dict(list(self.slopes.items())[-3:]), prior: centre}  # the last few, to start from
-        return centre
+        return _centre(rows, costs, goal, start)
 
     def _rows(self, prior: float) -> Any:
         """sum_i alpha(x_-i)(x_i - mu) at the points, as a sparse matrix on the slopes at the knots."""

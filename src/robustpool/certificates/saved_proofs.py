@@ -13,7 +13,7 @@ from ..families.worst_case import WorstCase
 from ..structures.binary_structure import BinaryStructure
 from ..verification.dual import Slopes
 from .cover import Standing, Tail
-from .dual import Contacts, Proved, Split
+from .dual import Contacts, Proved, Split, halves
 from .many_agents import Standing as ManyStanding
 from .progress import Slabs
 
@@ -26,7 +26,6 @@ def check_proof(data: Any) -> None:
     if "cover" in data:
         cover_from_data(data["cover"])
         worst_from_data(data["worst"])
-        np.random.default_rng(0).bit_generator.state = data["rng"]
     elif "points" in data:
         many_from_data(data, data["points"].shape[1])
     else:
@@ -55,6 +54,7 @@ def cover_to_data(standing: Standing) -> dict[str, Any]:
         "tails": {end: tail._asdict() for end, tail in standing.tails.items()},
         "open": [_proved_to_data(proved) for proved in standing.open],
         "final": [_proved_to_data(proved) for proved in standing.final],
+        "halving": [list(priors) for priors in standing.halving],
     }
 
 
@@ -67,9 +67,11 @@ def cover_from_data(data: Any) -> Standing:
         tails,
         [_proved_from_data(proved) for proved in data["open"]],
         [_proved_from_data(proved) for proved in data["final"]],
+        [_priors(priors) for priors in data["halving"]],
     )
     check("the tails", tails.keys() <= {"low", "high"})
     check("the intervals", _follow([proved.priors for proved in (*standing.open, *standing.final)]))
+    check("the intervals", {*standing.halving} <= {proved.priors for proved in standing.open if halves(proved.priors)})
     check("the bounds", 0 <= standing.found <= standing.goal)
     return standing
 
@@ -125,25 +127,27 @@ def _slopes_from_data(data: Any) -> Slopes | Split:
 
 def many_to_data(standing: ManyStanding) -> dict[str, Any]:
     """The stage, the intervals that are done and left, and the points so far."""
-    slopes = [[prior, values] for prior, values in standing.slopes.items()]
-    return {**standing._asdict(), "slopes": slopes}
+    tried = [[*priors, count] for priors, count in standing.tried.items()]
+    centres = [[prior, values] for prior, values in standing.centres.items()]
+    return {**standing._asdict(), "tried": tried, "centres": centres}
 
 
 def many_from_data(data: Any, agents: int) -> ManyStanding:
     """The same from saved data."""
     check("the data", isinstance(data, dict) and data.keys() == set(ManyStanding._fields))
-    slopes = {_number(prior): _array(values, 1) for prior, values in data["slopes"]}
+    tried = {_priors(priors): count for *priors, count in data["tried"]}
+    centres = {_number(prior): _array(values, 1) for prior, values in data["centres"]}
     points = _array(data["points"], 2)
     waiting = [_priors(priors) for priors in data["waiting"]]
     done = [_priors(entry["priors"]) for entry in data["done"]]
     check("the stage", type(data["stage"]) is int and data["stage"] in (0, 1))
     check("the intervals", _follow([*done, *waiting]))
+    check("the tries", tried.keys() <= {*waiting} and all(type(count) is int and count > 0 for count in tried.values()))
     check("the points", points.shape[1] == agents and bool(((points >= 0) & (points <= 1)).all()))
     check("the tail", data["tail"] is None or (isinstance(data["tail"], dict) and 0 < data["tail"]["prior"] < 1))
     check("the witness", (data["witness"] is None) == (data["proved"] == math.inf))
-    return ManyStanding(
-        **{**data, "proved": _bound(data["proved"]), "waiting": waiting, "points": points, "slopes": slopes}
-    )
+    read = {"waiting": waiting, "points": points, "tried": tried, "centres": centres}
+    return ManyStanding(**{**data, **read, "proved": _bound(data["proved"])})
 
 
 # ------------------------------------------------------------------------------------------------------------- the parts

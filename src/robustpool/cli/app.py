@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import aggregate, bounds, compare, design, fit, minimax, serve, theory
+from . import aggregate, bounds, compare, design, fit, minimax, serve, sweep, theory
 
 app = typer.Typer(
     name="robustpool",
@@ -45,6 +45,7 @@ _LINES: dict[Callable[..., None], str] = {
     bounds.certify: "Prove bounds on the worst case of a rule or design.",
     bounds.verify: "Check the proofs in a certificate.",
     minimax.table: "Show the best possible worst cases, with proofs.",
+    sweep.sweep: "Make many designs, worst cases or certificates.",
     serve.serve: "Start the web page and the HTTP API.",
     theory.plan: "Show which grid, rounds and work the theorems require.",
     theory.lipschitz_curve: "Show what smoothness costs.",

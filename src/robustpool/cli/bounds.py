@@ -12,6 +12,7 @@ from ..verification.reading import STEPS
 from .command import checkpoint_of, command, told_on_standard_error
 from .output import Answer
 from .progress import progress_bar, share_bar
+from .running import RunningOptions  # noqa: TC001  # typer looks at the types
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
 
 Rule = Annotated[str, Argument(help="A rule (see `robustpool rules`) or a design file.", show_default=False)]
@@ -37,6 +38,7 @@ def worst_case(
     world: WorldOptions,
     loss: Annotated[str, Option(help="square or log.")] = "square",
     seed: Annotated[int, Option(help="The same seed gives the same search.")] = 0,
+    running: RunningOptions,
 ) -> Answer:
     """Search for the information structure on which a rule loses most to someone who knows the structure.
 
@@ -53,7 +55,7 @@ def worst_case(
     from ..views import results
 
     searching = "searching for the worst structure"
-    with progress_bar(searching, doing=searching):
+    with running.in_use(), progress_bar(searching, doing=searching):
         worst = search(rule, world.of(rule), loss=loss, rng=seed)
     return Answer(*results.worst_case(rule, worst))
 
@@ -82,6 +84,7 @@ def certify(
         ),
     ] = None,
     resume: Annotated[bool, Option("--resume", help="Continue from the checkpoint next to the certificate.")] = False,
+    running: RunningOptions,
 ) -> Answer:
     """Prove bounds on the worst-case regret, over all priors, all reports and any number of signals.
 
@@ -119,7 +122,8 @@ def certify(
     began = time.perf_counter()
     checkpoint, last = checkpoint_of(target), cast("Any", None)
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
-    with told_on_standard_error(), progress_bar("{task.fields[bound]}", of_priors, total=1, bound="") as tell:
+    bar = progress_bar("{task.fields[bound]}", of_priors, total=1, bound="")
+    with told_on_standard_error(), running.in_use(), bar as tell:
 
         def progress(state: Any) -> None:
             """Show the bound as it falls, and how many intervals of priors are left."""

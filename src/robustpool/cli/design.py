@@ -12,6 +12,7 @@ from typer import Option
 from .command import check_report, checkpoint_of, command, told_on_standard_error
 from .output import Answer, say
 from .progress import progress_bar, share_bar
+from .running import RunningOptions  # noqa: TC001  # typer looks at the types
 from .signals import terminated
 from .tables import TableOptions, tell
 from .worlds import WorldOptions  # noqa: TC001  # typer looks at the types
@@ -64,6 +65,7 @@ def design(
     symmetric: Annotated[bool, Option("--symmetric", help="Only aggregators that treat the agents alike.")] = False,
     monotone: Annotated[bool, Option("--monotone", help="Only aggregators that rise with each report.")] = False,
     solving: SolvingOptions,
+    running: RunningOptions,
     out: Annotated[str, Option("--out", "-o", help="The design file to write.")] = "design.json",
     report: Annotated[
         str | None, Option(metavar="FILE.html", help="Also write an HTML report about the design.")
@@ -117,15 +119,19 @@ def design(
     _writable(out, family, report)
     restrictions = asked_restrictions(symmetric=symmetric, monotone=monotone)
     checkpoint = checkpoint_of(out)
-    with told_on_standard_error(), _progress(solving.tolerance if solving.epsilon is None else None) as progress:
-        how: dict[str, Any] = vars(solving)
-        solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
-    save_design(solution, out)
-    searching = "searching between the grid points"
-    if not terminated():
-        with suppress(KeyboardInterrupt), progress_bar(searching, doing=searching):  # Ctrl-C keeps the design as it is
-            solution = solution.with_off_grid()
-            save_design(solution, out)
+    with told_on_standard_error(), running.in_use():
+        with _progress(solving.tolerance if solving.epsilon is None else None) as progress:
+            how: dict[str, Any] = vars(solving)
+            solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
+        save_design(solution, out)
+        searching = "searching between the grid points"
+        if not terminated():
+            with (
+                suppress(KeyboardInterrupt),
+                progress_bar(searching, doing=searching),
+            ):  # Ctrl-C keeps the design as it is
+                solution = solution.with_off_grid()
+                save_design(solution, out)
     if solution.converged:
         remove_checkpoint(checkpoint)  # there is nothing left to resume
     if report is not None:

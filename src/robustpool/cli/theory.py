@@ -11,6 +11,7 @@ from typer import Argument, Option
 from .command import command, told_on_standard_error
 from .output import Answer
 from .progress import share_bar
+from .running import RunningOptions  # noqa: TC001  # typer looks at the types
 
 
 @command
@@ -106,6 +107,8 @@ def reproduce(
     resume: Annotated[
         bool, Option("--resume", help="Keep what a run that was stopped reached in the folder, if there is any.")
     ] = False,
+    *,
+    running: RunningOptions,
 ) -> Answer:
     """Recompute the paper's Table 1 and its figures, prove the bounds, and write a report.
 
@@ -126,6 +129,6 @@ def reproduce(
     from ..reproduction.settings import FULL, QUICK
     from ..reproduction.view import as_data, as_lines
 
-    with told_on_standard_error(), share_bar(patience=0.0) as tell:
+    with told_on_standard_error(), running.in_use(), share_bar(patience=0.0) as tell:
         result = run(what, out, settings=QUICK if quick else FULL, tell=tell, resume=resume)
     return Answer(as_data(result) | {"output": out}, as_lines(result), result.finished)

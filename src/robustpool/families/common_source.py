@@ -133,7 +133,8 @@ class CommonSource(World):
             regret, point = search.among_few_types(self.agents, rng)
         else:
             starts = search.clipped(_random_starts(self.agents, 12 * STARTS, rng))
-            values, points = climbed(search.regrets, search.clipped, starts, rng, STEPS, keep=STARTS)
+            work = self.agents << self.agents
+            values, points = climbed(search.regrets, search.clipped, starts, rng, STEPS, keep=STARTS, work=work)
             regret, point = float(values.max()), points[int(values.argmax())]
         return WorstCase(regret, structure_at(point))
 
@@ -155,13 +156,16 @@ class _Search:
 
     def among_few_types(self, agents: int, rng: np.random.Generator) -> tuple[float, Floats]:
         """The largest regret found, and its point."""
-        from .few_types import regrets_of_types, worst_of_few_types
+        from .few_types import worst_of_few_types
 
-        def regrets_of(types: Types, points: Floats) -> Floats:
-            beliefs, chances = of_source(points)
-            return regrets_of_types(self.aggregator, types, beliefs, self.loss.divergence, chances)
+        return worst_of_few_types(self.regrets_of_types, agents, self.clipped, rng, leading=3)
 
-        return worst_of_few_types(regrets_of, agents, self.clipped, rng, leading=3)
+    def regrets_of_types(self, types: Types, points: Floats) -> Floats:
+        """The same for agents of few types."""
+        from .few_types import regrets_of_types
+
+        beliefs, chances = of_source(points)
+        return regrets_of_types(self.aggregator, types, beliefs, self.loss.divergence, chances)
 
     def clipped(self, points: Floats) -> Floats:
         """Points brought back into the box."""

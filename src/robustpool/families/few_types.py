@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from ..execution import mapped
 from ..numerics import safe_divide
 from ..structures.common_source_structure import event_masses, event_reports
 from .compass import climbed
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..typing import Floats, Integers
 
     Divergence = Callable[[Floats, Floats], Floats]
+    Search = tuple[Callable[["Types", Floats], Floats], Callable[[Floats], Floats], int]
 
 STARTS = 24  # of each composition
 KEPT = 4  # compositions that are searched to the end
@@ -115,22 +117,33 @@ def worst_of_few_types(
 
     A point begins with ``leading`` coordinates that are not those of an agent: logit mu, and what else a world has.
     """
-    found, few = [], agents >= CROWD
-    for counts in compositions(agents):
-        types = Types.of(counts)
-        points = clipped(_starts(types, leading, rng))[:: 3 if few else 1]
-        values, points = climbed(partial(regrets, types), clipped, points, rng, FIRST)
-        best = np.argsort(-values, kind="stable")[:4]
-        found.append((float(values[best[0]]), types, points[best]))
-    found.sort(key=lambda part: -part[0])
-    results = []
-    for _, types, starts in found[: 2 if few else KEPT]:
-        values, points = climbed(partial(regrets, types), clipped, starts, rng, STEPS // 2 if few else STEPS)
-        k = int(np.argmax(values))
-        place = np.repeat(np.arange(len(types.counts)), types.counts)
-        own = points[k, leading:].reshape(-1, 2)[place].ravel()
-        results.append((float(values[k]), np.concatenate((points[k, :leading], own))))
-    return max(results, key=lambda result: result[0])
+    search, few = (regrets, clipped, leading), agents >= CROWD
+    every = list(compositions(agents))
+    short = list(zip(every, rng.spawn(len(every)), [3 if few else 1] * len(every), strict=True))
+    found = sorted(mapped(_first, short, search), key=lambda part: -part[0])[: 2 if few else KEPT]
+    steps = STEPS // 2 if few else STEPS
+    long = [(types, starts, own, steps) for (_, types, starts), own in zip(found, rng.spawn(len(found)), strict=True)]
+    return max(mapped(_last, long, search), key=lambda result: result[0])
+
+
+def _first(search: Search, item: tuple[tuple[int, ...], np.random.Generator, int]) -> tuple[float, Types, Floats]:
+    """What a short search of a composition finds, and the points from which a longer one can go on."""
+    (regrets, clipped, leading), (counts, rng, every) = search, item
+    types = Types.of(counts)
+    points = clipped(_starts(types, leading, rng))[::every]
+    values, points = climbed(partial(regrets, types), clipped, points, rng, FIRST)
+    best = np.argsort(-values, kind="stable")[:4]
+    return float(values[best[0]]), types, points[best]
+
+
+def _last(search: Search, item: tuple[Types, Floats, np.random.Generator, int]) -> tuple[float, Floats]:
+    """What a long search finds, and where, with the coordinates of all agents."""
+    (regrets, clipped, leading), (types, starts, rng, steps) = search, item
+    values, points = climbed(partial(regrets, types), clipped, starts, rng, steps)
+    k = int(np.argmax(values))
+    place = np.repeat(np.arange(len(types.counts)), types.counts)
+    own = points[k, leading:].reshape(-1, 2)[place].ravel()
+    return float(values[k]), np.concatenate((points[k, :leading], own))
 
 
 def _starts(types: Types, leading: int, rng: np.random.Generator) -> Floats:

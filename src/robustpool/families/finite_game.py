@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 CHUNK_POINTS = 20_000
 MOST_CHUNKS = 8
 MOST_CUTS = 256
+A_POINT = 4e-9
+"""Seconds for a support point, roughly."""
 
 T = TypeVar("T")
 
@@ -70,7 +72,7 @@ class FiniteGame:
 
     def over_chunks(self, work: Callable[[tuple[FiniteGame, Any], tuple[int, int]], T], given: Any) -> Iterator[T]:
         """``work((game, given), chunk)`` for every chunk of structures, in order."""
-        return mapped(work, self.chunks, (self, given), compiled=True)
+        return mapped(work, self.chunks, (self, given), compiled=True, seconds=A_POINT * len(self.cell))
 
 
 def _expected_losses(common: tuple[FiniteGame, Floats], chunk: tuple[int, int]) -> Floats:

@@ -29,6 +29,9 @@ PARTS = 16
 PRIORS, PEAKS, CLIMBS = 200, 16, 8
 """With continuous priors: how many are looked at first, from how many of the best they climb, and how often at most."""
 
+A_TRIPLE = 4e-10
+"""Seconds for three reports and a prior, roughly."""
+
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 Grid = tuple["Floats", "Floats", int]
@@ -97,14 +100,16 @@ def worst_by_prior(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstSt
     order = np.argsort(priors, kind="stable")  # the worst structure of a prior is a good guess for the next one
     count = PARTS if len(x) ** 3 * len(priors) >= 1e6 else 1
     parts = [priors[part] for part in np.array_split(order, count)]
-    sorted_ = joined(mapped(_by_prior, parts, oracle_grid(x, f, **game), compiled=True))
+    grid, seconds = oracle_grid(x, f, **game), A_TRIPLE * len(x) ** 3 * len(priors)
+    sorted_ = joined(mapped(_by_prior, parts, grid, compiled=True, seconds=seconds))
     back = np.argsort(order)
     return WorstStructures(sorted_.values[back], sorted_.labels[back])
 
 
 def worst_by_pair(x: Floats, f: Floats, priors: Floats, **game: Any) -> WorstStructures:
     """The worst structure for each prior *and* pair of reports of the first agent; for when there are few priors."""
-    return joined(mapped(_by_pair, priors.tolist(), oracle_grid(x, f, **game), compiled=True))
+    grid, seconds = oracle_grid(x, f, **game), A_TRIPLE * len(x) ** 3 * len(priors)
+    return joined(mapped(_by_pair, priors.tolist(), grid, compiled=True, seconds=seconds))
 
 
 def _by_prior(grid: Grid, priors: Floats) -> WorstStructures:

@@ -34,6 +34,9 @@ ALIKE_STARTS = 256
 PRIOR_STEPS = 36
 """Golden sections of an interval of priors: it shrinks by a factor of 3e7."""
 
+AN_ASCENT, A_NUMBER = 2e-3, 5e-9
+"""Seconds for all block ascents of a prior, and for a number of the enumeration, roughly."""
+
 INFINITE = 1e50  # payoffs above this come from an infinite penalty
 
 
@@ -104,7 +107,8 @@ def work(x: Floats, agents: int, priors: Floats) -> float:
 def ascended(table: SymmetricTable, priors: Floats, *, most: int = 3) -> WorstStructures:
     """What block ascent finds at each prior, from many starts: at most so many structures, the worst first."""
     checks.extra("the worst case of many agents", "solve")
-    return joined(mapped(_ascended, [(float(mu), most) for mu in priors], table, compiled=True), table.agents)
+    items = [(float(mu), most) for mu in priors]
+    return joined(mapped(_ascended, items, table, compiled=True, seconds=AN_ASCENT * len(items)), table.agents)
 
 
 def enumerated(table: SymmetricTable, priors: Floats, known: WorstStructures) -> WorstStructures:
@@ -115,7 +119,8 @@ def enumerated(table: SymmetricTable, priors: Floats, known: WorstStructures) ->
         here = np.flatnonzero(known.labels[:, 0] == mu)
         best = here[np.argmax(known.values[here]) :][:1] if len(here) else here
         items.append((mu, float(known.values[best].max(initial=-np.inf)), known.labels[best, 1:]))
-    return joined(mapped(_enumerated, items, table, compiled=True), table.agents)
+    seconds = A_NUMBER * work(table.x, table.agents, priors)
+    return joined(mapped(_enumerated, items, table, compiled=True, seconds=seconds), table.agents)
 
 
 def _ascended(table: SymmetricTable, item: tuple[float, int]) -> WorstStructures:

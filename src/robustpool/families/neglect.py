@@ -341,7 +341,8 @@ class Search:
         """The worst structure found: from the best ones of a coarse grid for two agents, from random ones for more."""
         agents = self.family.agents
         points = self.grid_starts() if agents == 2 and self.loss.kernel is not None else self.random_starts(rng)
-        values, points = climbed(self.regrets, self.clipped, self.clipped(points), rng, STEPS, keep=STARTS)
+        work, starts = agents << agents, self.clipped(points)
+        values, points = climbed(self.regrets, self.clipped, starts, rng, STEPS, keep=STARTS, work=work)
         best = points[[np.argmax(values)]]
         prior, posteriors = decode(best[:, 1:])
         label = np.concatenate((prior, posteriors.ravel(), best[:, 0]))

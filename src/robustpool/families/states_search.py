@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import UnsupportedError
+from ..execution import mapped
 from ..structures.independent_structure import IndependentStructure, profile_masses
 from ..structures.report_formats import as_seen
 from .regret import forecasts_of
@@ -143,12 +144,16 @@ def worst_of_states(
     search = StatesSearch(aggregator, agents, states, loss)
     starts = search.starts(rng)
     order = np.argsort(-_in_parts(search, starts), kind="stable")
-    reached = np.array([search.improved(starts[number]) for number in _spread(order)])
-    values = search.regrets(reached)
-    ends = [search.polished(reached[number], rng) for number in np.argsort(-values, kind="stable")[:POLISHED]]
-    regret, point = max(ends, key=lambda end: end[0])
+    reached = np.array(list(mapped(StatesSearch.improved, [starts[number] for number in _spread(order)], search)))
+    best = np.argsort(-search.regrets(reached), kind="stable")[:POLISHED]
+    items = list(zip(reached[best], rng.spawn(len(best)), strict=True))
+    regret, point = max(mapped(_polished, items, search), key=lambda end: end[0])
     prior, given = search.decode(point[None])
     return WorstCase(regret, IndependentStructure(prior[0], given[0]))
+
+
+def _polished(search: StatesSearch, item: tuple[Floats, np.random.Generator]) -> tuple[float, Floats]:
+    return search.polished(*item)
 
 
 def _spread(order: Any) -> Any:

@@ -16,6 +16,7 @@ point of a box is a structure, reports of 0 and 1 are its faces, and priors of 1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from math import comb
 from typing import TYPE_CHECKING, Any, Protocol
@@ -283,11 +284,9 @@ class Search:
 
     def among_few_types(self, rule: Rule, agents: int, rng: np.random.Generator) -> WorstCase:
         """The worst structure of a named rule, which is symmetric, with agents of few types."""
-        from .few_types import regrets_of_types, worst_of_few_types
+        from .few_types import worst_of_few_types
 
-        def regrets_of(types: Types, points: Floats) -> Floats:
-            return regrets_of_types(rule, types, points, self.loss.divergence)
-
+        regrets_of = partial(_regrets_of_types, rule, self.loss)
         regret, point = worst_of_few_types(regrets_of, agents, self.clipped, rng)
         prior, reports = decode(point[None])
         return WorstCase(regret, BinaryStructure(float(prior[0]), reports[0]))
@@ -346,17 +345,24 @@ class Search:
 
     def climb(self, points: Floats, rng: np.random.Generator, steps: int = STEPS) -> Floats:
         """Compass search from all points at once."""
+        agents = points.shape[1] // 2
+        return climbed(self.regrets, self.clipped, points, rng, steps, keep=STARTS, work=agents << agents)[1]
 
-        def regrets_of(points: Floats) -> Floats:
-            return continuous_regrets(self.aggregator, points, self.loss)
-
-        return climbed(regrets_of, self.clipped, points, rng, steps, keep=STARTS)[1]
+    def regrets(self, points: Floats) -> Floats:
+        """The regret on the structures at these points."""
+        return continuous_regrets(self.aggregator, points, self.loss)
 
     def clipped(self, points: Floats) -> Floats:
         """Points brought back into the box."""
         points[..., 0] = np.clip(points[..., 0], *logit_range(self.prior_range))
         points[..., 1:] = np.clip(points[..., 1:], 0.0, 1.0)
         return points
+
+
+def _regrets_of_types(rule: Rule, loss: Loss, types: Types, points: Floats) -> Floats:
+    from .few_types import regrets_of_types
+
+    return regrets_of_types(rule, types, points, loss.divergence)
 
 
 def _knots(aggregator: AnyAggregator) -> Floats:

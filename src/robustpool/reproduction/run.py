@@ -93,6 +93,8 @@ def reproduction(result: Reproduction, what: str, *, resume: bool = False) -> It
         parts = saved.begin("auto" if resume else False) or Parts({}, {})
         result.rows_before = dict(parts.rows)
         saved.offer(parts.to_data, now=True)
+        drawn = parts.numbers.keys() >= {figure.name for figure in FIGURES}
+        result.solve_elsewhere(table=what != "figures", figures=what != "table1" and not drawn)
         for row in table_1(result) if what != "figures" else ():
             result.rows.append(row)
             save_table(result.rows, result.folder / "table1.csv", whole=False)

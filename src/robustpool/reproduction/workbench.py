@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..certificates.certify import certification
-from ..checkpoints import remove_checkpoint
+from ..checkpoints import keeping, remove_checkpoint
 from ..designs.design_file import save_design
 from ..errors import UnsupportedError
+from ..execution import is_remote, mapped_as_done
 from ..families.conditionally_independent import ConditionallyIndependent
+from ..files import write_bytes
 from ..solvers.solution import Solution, Stopped
 from ..solvers.solve import solve
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..certificates.certificate import Certificate
     from ..designs.any_aggregator import AnyAggregator
     from .settings import Settings
@@ -29,6 +30,23 @@ Tell = Callable[[str, float], None]
 
 def silent(_what: str, _share: float) -> None:
     """Tell nobody."""
+
+
+class Game(NamedTuple):
+    """A game that is solved once: its name in files and in sentences, its family, and the options of `solve`."""
+
+    name: str
+    words: str
+    family: ConditionallyIndependent
+    options: dict[str, Any]
+
+    def with_slope(self, L: float | None) -> Game:
+        """The same with a bound on the slope of the aggregator, if there is one."""
+        if L is None:
+            return self
+        return Game(
+            f"{self.name}-slope-{L:g}", f"{self.words}, L = {L:g}", self.family, {**self.options, "lipschitz": L}
+        )
 
 
 @dataclass(eq=False)
@@ -59,20 +77,53 @@ class Workbench:
 
     def algorithm_1(self, paradigm: str = "additive") -> Solution:
         """The paper's own algorithm with the rounds of the settings."""
-        name, words = f"algorithm-1-{paradigm}", f"Algorithm 1, {paradigm}"
-        options: Any = {"method": "multiplicative-weights", "rounds": self.settings.rounds, "tolerance": 0.0}
-        return self._solved(name, words, self.family, paradigm=paradigm, **options)
+        options = {"method": "multiplicative-weights", "rounds": self.settings.rounds, "tolerance": 0.0}
+        return self._solved(
+            Game(f"algorithm-1-{paradigm}", f"Algorithm 1, {paradigm}", self.family, {"paradigm": paradigm, **options})
+        )
 
     def exact(self, paradigm: str = "additive", lipschitz: float | None = None) -> Solution:
         """The same game by cutting planes."""
-        name, words = f"exact-{paradigm}", f"the exact solver, {paradigm}"
-        return self._solved(name, words, self.family, lipschitz, paradigm=paradigm, tolerance=1e-7)
+        return self._solved(self._exact(paradigm, lipschitz))
+
+    def _exact(self, paradigm: str = "additive", lipschitz: float | None = None) -> Game:
+        options = {"paradigm": paradigm, "tolerance": 1e-7}
+        return Game(f"exact-{paradigm}", f"the exact solver, {paradigm}", self.family, options).with_slope(lipschitz)
 
     def against_continuous_nature(self, knots: int, lipschitz: float | None = None) -> Solution:
         """The best table with these knots when nature chooses any reports and any prior."""
-        name, words = f"continuous-{knots}", f"{knots} knots, any reports"
-        family = ConditionallyIndependent(2, knots, None)
-        return self._solved(name, words, family, lipschitz, nature="continuous", tolerance=self.settings.gap)
+        return self._solved(self._continuous(knots, lipschitz))
+
+    def _continuous(self, knots: int, lipschitz: float | None = None) -> Game:
+        family, options = (
+            ConditionallyIndependent(2, knots, None),
+            {"nature": "continuous", "tolerance": self.settings.gap},
+        )
+        return Game(f"continuous-{knots}", f"{knots} knots, any reports", family, options).with_slope(lipschitz)
+
+    def solve_elsewhere(self, *, table: bool, figures: bool) -> None:
+        """If the work can be sent away, solve the games by cutting planes at once: each is its own, whoever solves it.
+
+        Algorithm 1 stays here: its mixture has a weight for each of millions of structures, which would have to come back.
+        What a run that was stopped had reached is not done again.
+        """
+        if not is_remote():
+            return
+        one, settings = self.settings.reports, self.settings
+        games = [self._continuous(knots) for knots in settings.knots] if table else []
+        games = [game for game in games if game.name not in self.rows_before]
+        if figures:
+            games += [self._continuous(one, L) for L in (None, *settings.drawn_slopes)]
+            games += [self._exact(lipschitz=L) for L in (None, *settings.slopes)]
+        missing = list({game.name: game for game in games if game.name not in self.solutions}.values())
+        files = [self.checkpoint(game.name) for game in missing]
+        items = [Task(game, str(file.resolve()), _content(file)) for game, file in zip(missing, files, strict=True)]
+        self.tell("solving the games", 0.0)
+        for done, (number, solved) in enumerate(mapped_as_done(_solved_elsewhere, items, None), 1):
+            if solved.checkpoint not in (b"", _content(files[number])):  # it was made on another machine
+                write_bytes(files[number], solved.checkpoint)
+            self._keep(missing[number], solved.solution)
+            self.tell("solving the games", done / len(missing))
 
     def certificate(self, name: str, aggregator: AnyAggregator) -> Certificate:
         """Proved bounds on the worst-case regret over all structures of two independent agents."""
@@ -87,18 +138,43 @@ class Workbench:
         certificate.save(self.folder / "certificates" / f"{name}.json")
         return certificate
 
-    def _solved(
-        self, name: str, words: str, family: ConditionallyIndependent, lipschitz: float | None = None, **options: Any
-    ) -> Solution:
-        if lipschitz is not None:
-            name, words = f"{name}-slope-{lipschitz:g}", f"{words}, L = {lipschitz:g}"
-        if name not in self.solutions:
-            self.tell(f"solving: {words}", 0.0)
-            progress = lambda state, rounds: self.tell(f"solving: {words}", state.round / rounds)
-            kept: Any = {"checkpoint": self.checkpoint(name), "resume": "auto"}
-            solution = solve(family, progress=progress, lipschitz=lipschitz, **kept, **options)
-            if solution.stopped is Stopped.INTERRUPTED:
-                raise KeyboardInterrupt
-            self.solutions[name] = solution
-            save_design(solution, self.folder / "designs" / f"{name}.json")
-        return self.solutions[name]
+    def _solved(self, game: Game) -> Solution:
+        if game.name not in self.solutions:
+            self.tell(f"solving: {game.words}", 0.0)
+            progress = lambda state, rounds: self.tell(f"solving: {game.words}", state.round / rounds)
+            kept: Any = {"checkpoint": self.checkpoint(game.name), "resume": "auto"}
+            self._keep(game, solve(game.family, progress=progress, **kept, **game.options))
+        return self.solutions[game.name]
+
+    def _keep(self, game: Game, solution: Solution) -> None:
+        if solution.stopped is Stopped.INTERRUPTED:
+            raise KeyboardInterrupt
+        self.solutions[game.name] = solution
+        save_design(solution, self.folder / "designs" / f"{game.name}.json")
+
+
+class Task(NamedTuple):
+    """A game to be solved elsewhere: where its checkpoint is kept, if that can be seen there, and what is in it."""
+
+    game: Game
+    file: str
+    checkpoint: bytes
+
+
+class Solved(NamedTuple):
+    """A solution, and the checkpoint from which it can be had again."""
+
+    solution: Solution
+    checkpoint: bytes
+
+
+def _solved_elsewhere(_: None, task: Task) -> Solved:
+    with keeping(Path(task.file)) as path:
+        if task.checkpoint and not path.exists():
+            path.write_bytes(task.checkpoint)
+        solution = solve(task.game.family, checkpoint=path, resume="auto", **task.game.options)
+        return Solved(solution, _content(path))
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.exists() else b""

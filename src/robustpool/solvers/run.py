@@ -13,7 +13,7 @@ import numpy as np
 from .. import __version__
 from ..checkpoints import SECONDS, Checkpoint, job_hash
 from ..designs.records import Guarantee, Settings, TracePoint
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, WorkersLostError
 from ..game.convex_programme import user_cones
 from .cutting_planes import with_head_start
 from .saved_state import state_from_data, state_to_data
@@ -110,6 +110,10 @@ class Run:
             if not self.trace or self.trace[-1].round != state.round:
                 self._record(state, time.perf_counter() - self.began)
             saved.offer(partial(state_to_data, state, self.trace), now=True)
+        except WorkersLostError:
+            if state is not None:
+                saved.offer(partial(state_to_data, state, self.trace), now=True)
+            raise
         assert stopped is not None
         return self._solution(state, stopped)
 

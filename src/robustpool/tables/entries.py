@@ -220,7 +220,7 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
         columns["outcome"] = cells["outcome"].outcome(options="option" in cells)
         columns["outcome_text"] = stripped(cells["outcome"].text)
     if outcome_columns:
-        columns["outcome_key"] = _joined(source, outcome_columns)
+        columns["outcome_key"] = joined_name(source, outcome_columns)
     if "resolved" in cells:
         columns["resolved"] = cells["resolved"].resolved(how.date_format)
         columns["resolved_text"] = f"CASE WHEN isnan(resolved) THEN {cells['resolved'].text} END"
@@ -247,9 +247,9 @@ def make_entries(source: Source, plan: Plan, how: Reading, outcome_columns: tupl
     return Entries(query, checks, frozenset(kept) - {"question", "forecaster"}, width, grouped, how.odds, date_rule)
 
 
-def ask_for_signs(engine: Engine, entries: Entries) -> None:
-    """Reject what is below 1 and has no % sign, if any value has one: 0.6 beside 70% may be 60 %."""
-    if "signed" in entries.columns and engine.rows("SELECT 1 FROM entries WHERE signed LIMIT 1"):
+def ask_for_signs(engine: Engine, entries: Entries, *, elsewhere: bool | None = None) -> None:
+    """Reject what is below 1 and has no % sign, if any value, here or ``elsewhere``, has one: 0.6 beside 70% may be 60 %."""
+    if "signed" in entries.columns and (elsewhere or engine.rows("SELECT 1 FROM entries WHERE signed LIMIT 1")):
         fault = [check.rule for check in entries.checks].index(SIGNED)
         engine.connection.execute(f"UPDATE entries SET fault = {fault} WHERE fault IS NULL AND shown IS NOT NULL")
 
@@ -260,7 +260,7 @@ def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
         role: Cell(f"c{place}", source.types[place], source.padded)
         for role, place in {**plan.roles, **plan.extras}.items()
     }
-    cells["question"] = Cell(_joined(source, plan.question), "VARCHAR")
+    cells["question"] = Cell(joined_name(source, plan.question), "VARCHAR")
     if plan.cells:
         cells["forecaster_id"] = Cell("cell_forecaster", "VARCHAR", padded=False)
         cells["probability"] = Cell("cell_probability", _common_type(source, plan))
@@ -269,7 +269,7 @@ def _cells(source: Source, plan: Plan) -> dict[str, Cell]:
     return cells
 
 
-def _joined(source: Source, places: tuple[int, ...]) -> str:
+def joined_name(source: Source, places: tuple[int, ...]) -> str:
     """The name that some columns have together; none where all of them are empty."""
     parts = [Cell(f"c{place}", source.types[place], source.padded).name for place in places]
     together = " || ' | ' || ".join(parts)

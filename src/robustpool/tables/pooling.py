@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from ..typing import FilePath, Floats, Integers
     from .engine import Progress
+    from .records import RowsLeftOut, Tally
 
 
 def aggregate_table(
@@ -68,7 +69,7 @@ def aggregate_table(
     ----------
     source
         A file, a data frame or a table, as in `read_forecasts`. Files may be larger than the memory: what does not
-        fit goes to a temporary folder.
+        fit goes to a temporary folder. Or a data frame of Dask, which may be spread over many machines (extra ``dask``).
     rule, clip
         As in `aggregate`. Weights of the table go to rules that accept them; for others there is a warning.
     half_life
@@ -80,7 +81,7 @@ def aggregate_table(
     Returns
     -------
     For a data frame one of the same library, with the columns question_id, forecast, forecasters (how many answers
-    there were) and outcome, if any is known. Otherwise a `PooledTable`, which can be written and made into a frame.
+    there were) and outcome, if any is known; that of Dask has the questions in another order. Otherwise a `PooledTable`, which can be written and made into a frame.
     A question without an answer, or with a number of answers that the rule is not made for, has no forecast.
 
     Raises
@@ -114,6 +115,13 @@ def aggregate_table(
         kept: dict[str, Any] = {"rejected": source.rejected, "tally": tally, "question_type": source.question_type}
         return replace(pooled, forecasters=len(source.forecasters), **kept)
     library = None if is_path(source) else native_frame(source)
+    if library == "dask":
+        from .dask_tables import Settings, aggregate_frame
+
+        settings = Settings(as_aggregator(rule), clip, half_life, how)
+        result, rejected, tally = aggregate_frame(source, settings, stacklevel=3)
+        _warn_left_out(rejected, tally, stacklevel=3)
+        return result
     with answers_of(source, how) as answers:
         pool.meet(answers.forecaster_names() if pool.weighs else (), stacklevel=3)
         number = answers.number_of_parts(all_answers.ROOM)
@@ -126,10 +134,14 @@ def aggregate_table(
         pooled = pool.done(lambda entries: answers.texts(entries, "question")[0], stacklevel=3)
     kept = {"rejected": rejected, "tally": tally, "question_type": answers.question_type}
     pooled = replace(pooled, forecasters=answers.forecasters, **kept)
-    warn_left_out(rejected, tally, stacklevel=2)
-    if tally.times and tally.replaced:
-        warnings.warn(unused_times(tally), RowsLeftOutWarning, stacklevel=2)
+    _warn_left_out(rejected, tally, stacklevel=3)
     return pooled if library is None else pooled.frame(library)
+
+
+def _warn_left_out(rejected: RowsLeftOut, tally: Tally, stacklevel: int) -> None:
+    warn_left_out(rejected, tally, stacklevel=stacklevel)
+    if tally.times and tally.replaced:
+        warnings.warn(unused_times(tally), RowsLeftOutWarning, stacklevel=stacklevel)
 
 
 def weighed(table: ForecastTable, by_forecaster: Floats | None) -> ForecastTable:
@@ -182,12 +194,18 @@ class Pool:
         """Whether the aggregator has learned weights of forecasters."""
         return isinstance(self._aggregator, LearnedRule) and self._aggregator.weights is not None
 
+    def weigh(self, forecasters: Sequence[str]) -> None:
+        """Take the weights of these forecasters from a pool that has learned some."""
+        if self.weighs:
+            assert isinstance(self._aggregator, LearnedRule)
+            self._by_forecaster = self._aggregator.weights_of(forecasters)
+
     def meet(self, forecasters: Sequence[str], stacklevel: int) -> None:
-        """Take the weights of these forecasters from a pool that has learned some; say who is new, and who is missing."""
+        """The same; say who is new, and who is missing."""
+        self.weigh(forecasters)
         if not self.weighs:
             return
         assert isinstance(self._aggregator, LearnedRule)
-        self._by_forecaster = self._aggregator.weights_of(forecasters)
         new, absent = self._aggregator.strangers(forecasters)
         if new == len(forecasters):
             words = f"none of {counted(new, 'forecaster')} has a track record in the pool, so all count the same; is it the right pool?"
@@ -242,11 +260,17 @@ class Pool:
 
     def done(self, names: Callable[[Integers], list[str]], stacklevel: int) -> PooledTable:
         """One table of all of them, with a warning for what is odd; ``names`` tells how questions are called."""
+        notes = self.notes(names)
+        pooled = self.pooled(names)
+        self.warn(notes, stacklevel + 1)
+        return pooled
+
+    def pooled(self, names: Callable[[Integers], list[str]]) -> PooledTable:
+        """One table of all of them, in the order of the questions."""
         pieces = [list(column) for column in zip(*self._parts, strict=True)]
         self._parts.clear()
         order = np.argsort(np.concatenate(pieces[0]))
         first, forecasts, answers, outcome = (_joined(column, order) for column in pieces)
-        self._warn(names, int(np.count_nonzero(answers)), stacklevel + 1)
         return PooledTable(
             names(first),
             forecasts,
@@ -259,38 +283,96 @@ class Pool:
             options=None if self._options is None else [self._options[each] for each in order.tolist()],
         )
 
-    def _warn(self, names: Callable[[Integers], list[str]], answered: int, stacklevel: int) -> None:
-        if self._unfit:
-            entry, count = self._unfit[0]
-            (name,) = names(np.array([entry]))
+    def notes(self, names: Callable[[Integers], list[str]], place: Callable[[int], int] = int) -> Notes:
+        """What is odd; ``place`` says where in the whole table a question comes first."""
+
+        def odd(found: list[tuple[int, int]], entry: tuple[int, int] | None) -> Odd | None:
+            return None if entry is None else Odd(place(entry[0]), names(np.array([entry[0]]))[0], entry[1], len(found))
+
+        at_odds = [(entry, 0) for entry in self._at_odds]
+        return Notes(
+            questions=self.questions,
+            with_answers=sum(int(np.count_nonzero(part.answers)) for part in self._parts),
+            answered=self.answered,
+            clipped=self.clipped,
+            unweighted=self._unweighted,
+            options=self._options is not None,
+            unfit=odd(self._unfit, self._unfit[0] if self._unfit else None),
+            few=odd(self._few, min(self._few, default=None)),
+            at_odds=odd(at_odds, min(at_odds, default=None)),
+        )
+
+    def warn(self, notes: Notes, stacklevel: int) -> None:
+        """Say what is odd."""
+        if notes.unfit is not None:
             wanted = f"up to {self._agents}" if self._fewer else f"{self._agents}"
-            rule = f"the rule is for {wanted} answers per question; question {name} has {count}"
-            if len(self._unfit) == answered:
+            rule = (
+                f"the rule is for {wanted} answers per question; question {notes.unfit.name} has {notes.unfit.answers}"
+            )
+            if notes.unfit.questions == notes.with_answers:
                 raise InputError(f"{rule} (no question has {wanted}).")
-            without = f"{len(self._unfit):,} of {counted(self.questions, 'question')} have no forecast"
+            without = f"{notes.unfit.questions:,} of {counted(notes.questions, 'question')} have no forecast"
             warnings.warn(f"{rule} ({without}).", UserWarning, stacklevel=stacklevel)
-        if self._few:
-            entry, count = min(self._few)
-            (name,) = names(np.array([entry]))
-            size = f"{len(self._few):,} of {counted(self.questions, 'question')}"
-            words = few_words(self._aggregator, f"question {name}", count, size)
+        if notes.few is not None:
+            size = f"{notes.few.questions:,} of {counted(notes.questions, 'question')}"
+            words = few_words(self._aggregator, f"question {notes.few.name}", notes.few.answers, size)
             warnings.warn(words, UserWarning, stacklevel=stacklevel)
-        if self._unweighted:
+        if notes.unweighted:
             warnings.warn(
                 "the weights of the table were not used: this rule accepts none.", UserWarning, stacklevel=stacklevel
             )
-        if self.clipped and self._by_default:
-            options = self._options is not None
-            words = clipped_words(self.clipped, self.answered, "clip=0", "answer", options=options)
+        if notes.clipped and self._by_default:
+            words = clipped_words(notes.clipped, notes.answered, "clip=0", "answer", options=notes.options)
             warnings.warn(words, ClippedWarning, stacklevel=stacklevel)
-        if self._at_odds:
-            (name,) = names(np.array([min(self._at_odds)]))
-            what = CONTRADICTION if self._options is None else ALL_RULED_OUT
+        if notes.at_odds is not None:
+            what = ALL_RULED_OUT if notes.options else CONTRADICTION
             warnings.warn(
-                f"{what.format(f'question {name}')} ({len(self._at_odds):,} of {counted(self.questions, 'question')}).",
+                f"{what.format(f'question {notes.at_odds.name}')} "
+                f"({notes.at_odds.questions:,} of {counted(notes.questions, 'question')}).",
                 ContradictionWarning,
                 stacklevel=stacklevel,
             )
+
+
+class Odd(NamedTuple):
+    """Questions with something odd: where the first of them stands, its name and its answers, and how many they are."""
+
+    place: int
+    name: str
+    answers: int
+    questions: int
+
+    def __add__(self, other: Odd | None) -> Odd:  # type: ignore[override]
+        """The questions of two parts of a table."""
+        return self if other is None else min(self, other)._replace(questions=self.questions + other.questions)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What is odd about a table, or a part of it, that was pooled."""
+
+    questions: int = 0
+    with_answers: int = 0  # questions
+    answered: int = 0  # answers
+    clipped: int = 0
+    unweighted: bool = False
+    options: bool = False
+    unfit: Odd | None = None  # questions with a number of answers that the rule is not made for
+    few: Odd | None = None  # questions with fewer than half of the answers that it is for
+    at_odds: Odd | None = None  # questions that contradict themselves
+
+    def __add__(self, other: Notes) -> Notes:
+        """Those of two parts."""
+        odd = {}
+        for name in ("unfit", "few", "at_odds"):
+            one, two = getattr(self, name), getattr(other, name)
+            odd[name] = two if one is None else one + two
+        counts = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in ("questions", "with_answers", "answered", "clipped")
+        }
+        flags = {name: getattr(self, name) or getattr(other, name) for name in ("unweighted", "options")}
+        return Notes(**counts, **flags, **odd)
 
 
 def _joined(pieces: list[NDArray[Any]], order: Integers) -> NDArray[Any]:

@@ -50,6 +50,8 @@ class Reading:
     date_format: str | None = None
     outcomes: Any = None
     progress: Progress | None = None
+    plan: Plan | None = None  # what the columns are, where that was decided by a look at another part of the table
+    signed: bool | None = None  # whether another part of the table has % signs
 
     def values(self) -> entries.Reading:
         """How numbers and times are written; an error for what cannot be."""
@@ -191,12 +193,12 @@ def answers_of(source: Any, how: Reading) -> Iterator[Answers]:
 
 def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     values = how.values()
-    plan = _plan(source, own, how, values)
+    plan = how.plan or look_at(source, own, how)
     joined = None if how.outcomes is None else read_outcomes(how.outcomes, source.names, plan.question, values)
     values = values._replace(odds=values.odds or plan.odds)
     made = entries.make_entries(source, plan, values, joined.columns if joined else ())
     own.run(made.query, how.progress)
-    entries.ask_for_signs(own, made)
+    entries.ask_for_signs(own, made, elsewhere=how.signed)
     if joined is not None:
         made = join_outcomes(own, made, joined, how.outcomes)
     tally = Tally(
@@ -221,14 +223,15 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
     return answers
 
 
-def _plan(source: Source, own: Engine, how: Reading, values: entries.Reading) -> Plan:
+def look_at(source: Source, own: Engine, how: Reading) -> Plan:
+    """What the columns of a source are, by their names and the first rows."""
     columns = ", ".join(
         f"c{i}" if entries.Cell("", kind).is_number else f"CAST(c{i} AS VARCHAR) AS c{i}"
         for i, kind in enumerate(source.types)
     )
     rows = own.rows(f"SELECT {columns} FROM {source.relation(first=True)} LIMIT {LOOK}")
     first = list(zip(*rows, strict=True)) or [()] * len(source.names)
-    plan = make_plan(source.names, first, values, how)
+    plan = make_plan(source.names, first, how.values(), how)
     if how.as_of is not None and "timestamp" not in plan.roles:
         raise InputError("as_of needs a column timestamp; there is none.")
     return plan
@@ -246,18 +249,30 @@ def _count_percentages(answers: Answers) -> None:
 
 def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[RowsLeftOut, Tally]:
     """What was left out in the end; an error if that is everything, or anything while reading strictly."""
-    rejected, outcomes = answers.log.done(), both(answers.tally.outcomes, answers.unused_outcomes())
-    dates = answers.unused_dates()
-    tally = replace(answers.tally, outcomes=outcomes, dates=dates)
+    rejected, tally = left_out(answers)
+    check_left(rejected, tally, answers.source.names, how, questions, rows)
+    return rejected, tally
+
+
+def left_out(answers: Answers) -> tuple[RowsLeftOut, Tally]:
+    """What was left out in the end."""
+    outcomes = both(answers.tally.outcomes, answers.unused_outcomes())
+    return answers.log.done(), replace(answers.tally, outcomes=outcomes, dates=answers.unused_dates())
+
+
+def check_left(
+    rejected: RowsLeftOut, tally: Tally, names: Sequence[str], how: Reading, questions: int, rows: int
+) -> None:
+    """An error if everything was left out, or anything while reading strictly; ``rows`` are left."""
     if rejected.total and (how.strict or not rows):
         first = rejected.first[0].reason
         raise RejectedError(
             f"{first} ({rejected.total:,} of {counted(tally.entries, tally.entry)} cannot be used).", rejected
         )
     if not tally.entries:
-        columns = ", ".join(map(repr, answers.source.names))
+        columns = ", ".join(map(repr, names))
         raise InputError(f"forecasts must have at least one row; there is none below the columns {columns}.")
-    for what, unused in (("outcomes", outcomes), ("dates of resolution", dates)):
+    for what, unused in (("outcomes", tally.outcomes), ("dates of resolution", tally.dates)):
         if unused.total and how.strict:
             of_all = f"{unused.total:,} of {counted(questions, 'question')}"
             raise InputError(f"{unused.first[0].reason} (the {what} of {of_all} cannot be used).")
@@ -265,7 +280,6 @@ def closing(answers: Answers, how: Reading, questions: int, rows: int) -> tuple[
         untimed = f"no answer has a timestamp, which {'half_life' if how.as_of is None else 'as_of'} needs"
         why = "no answer is that old" if tally.later else untimed if tally.untimed else "every probability is missing"
         raise InputError(f"forecasts must have at least one answer; {why} ({counted(tally.entries, tally.entry)}).")
-    return rejected, tally
 
 
 def strptime_codes(text: str | None) -> str | None:

@@ -126,10 +126,7 @@ class RejectionLog:
                 told = [failed.rejection(i, self.place) for i in np.flatnonzero(failed.fault == fault)[:IN_FULL]]
                 rule = failed.checks[fault].rule
                 examples[rule] = sorted([*examples.get(rule, []), *told])[:IN_FULL]
-        heads = [found[0] for found in examples.values()]
-        others = sorted(rejection for found in examples.values() for rejection in found[1:])
-        first = tuple(sorted(heads + others[: max(0, IN_FULL - len(heads))]))
-        return RowsLeftOut(dict(self._counts), first, self._every if self._counts else None)
+        return RowsLeftOut(dict(self._counts), first_of(examples), self._every if self._counts else None)
 
     def _every(self) -> Iterator[Rejection]:
         """Each of them, by line."""
@@ -137,6 +134,13 @@ class RejectionLog:
         failed, place = self._failed, self.place
         told = (failed.rejection(i, place) for i in range(len(failed.fault))) if failed is not None else ()
         return merge(single, told, key=itemgetter(0))
+
+
+def first_of(examples: dict[str, list[Rejection]]) -> tuple[Rejection, ...]:
+    """Of the first rejections of each rule: one of each rule at least, and the first of the rest, by line."""
+    heads = [found[0] for found in examples.values() if found]
+    others = sorted(rejection for found in examples.values() for rejection in found[1:])
+    return tuple(sorted(heads + others[: max(0, IN_FULL - len(heads))]))
 
 
 def _hint(rule: str, text: str) -> str:

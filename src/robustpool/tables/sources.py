@@ -104,6 +104,8 @@ def open_engine(source: Any) -> Iterator[tuple[Source, Engine]]:
 
 def open_source(source: Any, engine: Engine) -> Source:
     """A CSV, Parquet or Excel file, told from its first bytes, or a data frame."""
+    if isinstance(source, NumberedFrame):
+        return NumberedSource(source, engine)
     if not is_path(source):
         return FrameSource(source, engine)
     if isinstance(source, NamedFile):
@@ -189,7 +191,7 @@ class FrameSource:
         """Take a frame as it is; an index of pandas that says something becomes a column."""
         import duckdb
 
-        frame = _native(frame)
+        frame = native(frame)
         try:
             engine.connection.register("source_frame", frame)
             self._describe(engine)
@@ -225,6 +227,27 @@ class FrameSource:
     def lines(self, rows: Integers, read: int) -> tuple[Integers, Integers]:  # noqa: ARG002
         """Rows are numbered from 0."""
         return rows, rows
+
+
+@dataclass(frozen=True)
+class NumberedFrame:
+    """Some rows of a table: a data frame, and where in the table each of its rows stands."""
+
+    frame: Any
+    rows: Integers
+
+
+class NumberedSource(FrameSource):
+    """A data frame whose rows have numbers of their own."""
+
+    def __init__(self, source: NumberedFrame, engine: Engine) -> None:
+        """Take the frame, and the numbers."""
+        super().__init__(source.frame, engine)
+        self._rows = source.rows
+
+    def lines(self, rows: Integers, read: int) -> tuple[Integers, Integers]:  # noqa: ARG002
+        """Those of the whole table."""
+        return self._rows[rows], self._rows[rows]
 
 
 class ParquetSource(FrameSource):
@@ -274,7 +297,7 @@ class ParquetSource(FrameSource):
 def native_frame(source: Any) -> Any:
     """The library of a data frame, as the name of a module; an error for anything else."""
     module = type(source).__module__.partition(".")[0]
-    if module not in ("pandas", "polars", "pyarrow") or not hasattr(type(source), "columns"):
+    if module not in ("pandas", "polars", "pyarrow", "dask") or not hasattr(type(source), "columns"):
         raise InputError(
             "forecasts must be a file, a data frame of pandas, polars or pyarrow, or a ForecastTable; "
             f"they are of the type {type(source).__name__}."
@@ -282,11 +305,16 @@ def native_frame(source: Any) -> Any:
     return module
 
 
-def _native(source: Any) -> Any:
+def native(source: Any) -> Any:
+    """A data frame as the engine takes it: with its index as a column, if that says something."""
     library = native_frame(source)
+    if library == "dask":
+        raise InputError(
+            "a Dask data frame can be combined (aggregate_table) and nothing else; compute() makes one of pandas."
+        )
     if library == "pandas":
         check_different(list(map(str, source.columns)))
-        if _index_says_something(source):
+        if index_says_something(source):
             source = source.reset_index(names=[name or "question_id" for name in source.index.names])
         return source.rename(columns=str)
     if hasattr(source, "column_names"):  # of pyarrow, which allows a name twice
@@ -294,7 +322,7 @@ def _native(source: Any) -> Any:
     return source.collect() if hasattr(source, "collect") else source
 
 
-def _index_says_something(frame: Any) -> bool:
+def index_says_something(frame: Any) -> bool:
     """Whether the index of a pandas frame has a name, holds text, or stands beside columns that hold nothing but numbers."""
     if any(name is not None for name in frame.index.names):
         return True

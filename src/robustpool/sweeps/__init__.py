@@ -1,0 +1,1 @@
+"""Many designs, worst cases or certificates at once: from one file of settings to one table of results."""

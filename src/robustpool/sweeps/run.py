@@ -1,0 +1,153 @@
+"""Run a sweep: each cell is kept as soon as it is there, so that whatever happens only the cells at work are lost.
+
+In the folder: ``cells/HASH/`` with ``result.json`` and the design or the certificate of each cell, or with ``failure.json``;
+``results.csv`` and ``results.parquet`` with a row for each cell, in the order of the settings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import checks
+from ..checkpoints import remove_checkpoint
+from ..errors import InputError
+from ..execution import mapped_as_done
+from ..files import check_writable, finite, write_json, write_whole
+from .settings import read_settings
+from .table import write_table
+from .work import CHECKPOINT, Outcome, work
+
+if TYPE_CHECKING:
+    from ..typing import FilePath
+    from .settings import Cell
+
+FORMAT = "robustpool-sweep-cell/1"
+RESULT, FAILURE = "result.json", "failure.json"
+
+Tell = Callable[["Sweep", str], None]
+"""Called with the sweep after each cell, and a line about the cell."""
+
+
+@dataclass
+class Sweep:
+    """A sweep in its folder: what each cell came to, by its hash."""
+
+    folder: Path
+    cells: list[Cell]
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    found: int = 0  # cells that an earlier run had done
+    finished: bool = False
+
+    @property
+    def failed(self) -> int:
+        """How many cells ended with an error."""
+        return sum(outcome.error is not None for outcome in self.outcomes.values())
+
+    @property
+    def done(self) -> int:
+        """How many cells have a result."""
+        return len(self.outcomes) - self.failed
+
+    def home(self, cell: Cell) -> Path:
+        """The folder of a cell."""
+        return self.folder / "cells" / cell.digest[:16]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each cell that ended: its options, what became of it, its numbers, and where its files are."""
+        rows = []
+        for cell in self.cells:
+            if (outcome := self.outcomes.get(cell.digest)) is not None:
+                row = {"cell": cell.digest[:16], "kind": cell.kind, **_columns(cell.options)}
+                row |= {"status": "done" if outcome.error is None else "failed", **outcome.numbers}
+                rows.append(row | {"seconds": outcome.seconds, "error": outcome.error})
+        return rows
+
+
+def sweep(
+    settings: FilePath, out: FilePath = "sweep", *, resume: bool = False, tell: Tell = lambda _sweep, _line: None
+) -> Sweep:
+    """All cells of a file of settings, each by the executor in use, with a table of their results.
+
+    With ``resume``, cells that are done are not done again, unless their settings, the files that they name or the version
+    have changed. A cell that fails is recorded with its sentence, and the others go on. Ctrl-C keeps the cells that are done.
+    """
+    it = Sweep(Path(out), read_settings(settings))
+    if any(cell.kind == "design" for cell in it.cells):
+        checks.extra("a sweep of designs", "solve")
+    _check_folder(it.folder, resume=resume)
+    it.outcomes = {cell.digest: outcome for cell in it.cells if (outcome := _kept(it.home(cell), cell)) is not None}
+    it.found = len(it.outcomes)
+    waiting = [cell for cell in it.cells if cell.digest not in it.outcomes]
+    try:
+        for cell in waiting:
+            it.home(cell).mkdir(parents=True, exist_ok=True)
+        items = [(cell, str(it.home(cell).resolve())) for cell in waiting]
+        for number, outcome in mapped_as_done(work, items, None):
+            cell = waiting[number]
+            _keep(it.home(cell), cell, outcome)
+            it.outcomes[cell.digest] = outcome
+            tell(it, cell.words if outcome.error is None else f"{cell.words}: failed, {outcome.error}")
+        it.finished = True
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if it.outcomes:
+            write_table(it.rows(), it.folder)
+    return it
+
+
+def _check_folder(folder: Path, *, resume: bool) -> None:
+    """A folder that is new, or that an earlier run of a sweep left and this one continues."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out must be a folder; {str(folder)!r} is none.")
+    check_writable(folder / "results.csv")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / "cells").is_dir():
+            raise InputError(f"--out must be a new folder or that of a sweep; {str(folder)!r} is neither.")
+        if not resume:
+            raise InputError(
+                f"{str(folder)!r} has the results of a sweep: --resume continues it, or name another folder with --out."
+            )
+
+
+def _kept(home: Path, cell: Cell) -> Outcome | None:
+    """What an earlier run left of a cell; None if nothing, or if it cannot be read."""
+    try:
+        data = json.loads((home / RESULT).read_text(encoding="utf-8"))
+        if data["format"] != FORMAT or data["hash"] != cell.digest:
+            return None
+        if not all((home / name).is_file() for name in data["files"]):
+            return None
+        return Outcome(numbers=dict(data["numbers"]), data=dict(data["result"]), seconds=float(data["seconds"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(home: Path, cell: Cell, outcome: Outcome) -> None:
+    """Write the files of a cell; the result comes last, and says that the others are there."""
+    about = {"format": FORMAT, "hash": cell.digest, "kind": cell.kind, "options": cell.options}
+    if outcome.error is not None:
+        write_json(home / FAILURE, about | {"error": outcome.error, "seconds": outcome.seconds})
+        return
+    for name, content in outcome.files.items():
+        write_whole(home / name, partial(Path.write_text, data=content, encoding="utf-8"))
+    result = {"numbers": finite(outcome.numbers), "result": finite(outcome.data), "seconds": outcome.seconds}
+    write_json(home / RESULT, about | result | {"files": list(outcome.files)})
+    (home / FAILURE).unlink(missing_ok=True)
+    remove_checkpoint(home / CHECKPOINT)
+
+
+def _columns(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as columns: a range becomes two."""
+    columns: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, list):
+            columns |= dict(zip((f"{name}_low", f"{name}_high"), value, strict=False))
+        else:
+            columns[name] = value
+    return columns

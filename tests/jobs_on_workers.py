@@ -1,0 +1,60 @@
+"""Functions that tests send to workers; they stand in a module of their own, which workers can import."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from robustpool.execution import mapped
+
+
+def scaled(common: int, item: int) -> int:
+    return common * item
+
+
+def pid(_common: Any, _item: Any) -> int:
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def identity(common: Any, _item: Any) -> tuple[int, int]:
+    """The process, and which object is common there."""
+    time.sleep(0.05)
+    return os.getpid(), id(common[0])
+
+
+def nested(common: int, item: int) -> int:
+    """Work inside work, and whether it is done in this process."""
+    inner = list(mapped(pid, range(2), None))
+    assert set(inner) == {os.getpid()}
+    return common + item
+
+
+def divided(common: int, item: int) -> float:
+    return common / item
+
+
+def dies_once(folder: str, item: int) -> int:
+    """Kills its process at item 3, if it is the first to come here."""
+    if item == 3:
+        try:
+            (Path(folder) / "died").touch(exist_ok=False)
+        except FileExistsError:
+            return item
+        os.kill(os.getpid(), 9)
+    return item
+
+
+def dies(_common: Any, _item: int) -> None:
+    os._exit(3)
+
+
+def waits(folder: str, item: int) -> tuple[int, int]:
+    """Leaves a file with the process's number, and waits until there is one that says go on."""
+    place = Path(folder)
+    (place / f"{item}-{os.getpid()}").touch()
+    while not (place / "go").exists():
+        time.sleep(0.05)
+    return item, os.getpid()

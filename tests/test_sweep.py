@@ -1,0 +1,215 @@
+"""`robustpool sweep`: every combination of some options, each kept as soon as it is done."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import robustpool as rp
+from programs import PROGRAM, run_robustpool
+from refusals import input_error
+from robustpool.sweeps import run as runner
+from robustpool.sweeps.run import sweep
+from robustpool.sweeps.settings import read_settings
+from robustpool.sweeps.work import work
+
+EXAMPLE = Path(str(files("robustpool.sweeps") / "examples" / "value-curves.toml"))
+DESIGNS = """kind = "design"
+[settings]
+reports = 6
+priors = 12
+[[grid]]
+agents = [1, 2]
+prior-range = [[0.0, 1.0], [0.1, 0.5]]
+[[cells]]
+agents = 3
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    path = tmp_path / "settings.toml"
+    path.write_text(DESIGNS)
+    return path
+
+
+def rows_of(out: Path) -> list[dict[str, str]]:
+    with (out / "results.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_cells_are_the_combinations_of_the_lists_and_those_of_their_own(settings: Path) -> None:
+    cells = read_settings(settings)
+    assert [cell.options for cell in cells[:2]] == [
+        {"reports": 6, "priors": 12, "agents": 1, "prior_range": [0.0, 1.0]},
+        {"reports": 6, "priors": 12, "agents": 1, "prior_range": [0.1, 0.5]},
+    ]
+    assert len(cells) == len({cell.digest for cell in cells}) == 5
+    assert cells[4].words == "reports 6, priors 12, agents 3"
+    settings.write_text(DESIGNS.replace("agents = 3", "agents = 2\nprior_range = [0.0, 1.0]"))
+    assert len(read_settings(settings)) == 4  # the last is one of the others
+
+
+def test_a_sweep_makes_a_table_and_keeps_every_design(settings: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = run_robustpool("sweep", str(settings), "--out", str(out), "--json")
+    assert run.returncode == 0, run.stderr
+    data = json.loads(run.stdout)
+    assert {name: data[name] for name in ("output", "done", "failed", "cells", "finished")} == {
+        "output": str(out), "done": 5, "failed": 0, "cells": 5, "finished": True,
+    }  # fmt: skip
+    table, text = pl.read_parquet(out / "results.parquet"), rows_of(out)
+    assert table["agents"].to_list() == [1, 1, 2, 2, 3]
+    assert table["prior_range_high"].to_list() == [1.0, 0.5, 1.0, 0.5, None]
+    assert set(table["status"]) == {"done"}
+    assert [float(row["upper"]) for row in text] == table["upper"].to_list()
+    for row in table.iter_rows(named=True):
+        design = rp.load_design(out / "cells" / row["cell"] / "design.json")
+        low, high = row["prior_range_low"], row["prior_range_high"]
+        family = rp.ConditionallyIndependent(row["agents"], 6, 12, *([] if low is None else [(low, high)]))
+        solution = rp.solve(family)
+        assert (design.lower, design.upper) == (solution.lower, solution.upper) == (row["lower"], row["upper"])
+
+
+def test_only_what_is_left_is_done_again(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, done = tmp_path / "out", list[Any]()
+    first = sweep(settings, out)
+    with input_error("has the results of a sweep: --resume continues it"):
+        sweep(settings, out)
+
+    def counted(common: None, item: Any) -> Any:
+        done.append(item[0].options)
+        return work(common, item)
+
+    monkeypatch.setattr(runner, "work", counted)
+    again = sweep(settings, out, resume=True)
+    assert (done, again.found, again.rows()) == ([], 5, first.rows())
+    (first.home(first.cells[1]) / "result.json").write_text("{")  # damaged
+    (first.home(first.cells[2]) / "design.json").unlink()  # lost
+    settings.write_text(DESIGNS.replace("agents = 3", "agents = 4"))  # another cell
+    again = sweep(settings, out, resume=True)
+    assert again.found == 2
+    assert [(cell["agents"], cell.get("prior_range")) for cell in done] == [(1, [0.1, 0.5]), (2, [0.0, 1.0]), (4, None)]
+    assert again.done == 5
+
+
+def test_a_changed_file_is_another_cell(tmp_path: Path) -> None:
+    path, design = tmp_path / "s.toml", tmp_path / "d.json"
+    rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 4, 8)), design)
+    path.write_text('kind = "worst-case"\n[grid]\nrule = ["mean", "d.json"]\n')
+    before = read_settings(path)
+    rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 5, 8)), design)
+    after = read_settings(path)
+    assert before[0].digest == after[0].digest
+    assert before[1].digest != after[1].digest
+    assert after[1].options["rule"] == str(design)
+
+
+def test_a_cell_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "s.toml", tmp_path / "out"
+    path.write_text(
+        'kind = "certify"\n[settings]\nprior_range = [0.2, 0.3]\ntolerance = 1e-2\n[grid]\nrule = ["=bad", "minimax"]\n[[cells]]\nrule = "mean"\nprior_range = [0.2, 0.2]\n'
+    )
+    run = run_robustpool("sweep", str(path), "-o", str(out))
+    assert run.returncode == 1
+    assert run.stdout.startswith("1 of 3 cells done, 2 failed.\n")
+    assert "a certificate needs a range of priors, not the single prior 0.2" in run.stdout
+    rows = {row["rule"]: row for row in rows_of(out)}
+    assert rows["minimax"]["status"] == "done"
+    assert rows["'=bad"]["status"] == "failed"  # no spreadsheet runs it
+    assert rows["'=bad"]["error"].startswith("rule must be one of robust")
+    assert rp.verify(out / "cells" / rows["minimax"]["cell"] / "certificate.json").verified
+    failure = json.loads((out / "cells" / rows["mean"]["cell"] / "failure.json").read_text())
+    assert failure["error"] == rows["mean"]["error"]
+
+
+def test_worst_cases_are_swept(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'kind = "worst-case"\n[settings]\nagents = 6\n[grid]\nrule = ["mean", "geometric-odds"]\nloss = ["square"]\n'
+    )
+    rows = sweep(path, tmp_path / "out").rows()
+    worst = rp.worst_case("mean", rp.ConditionallyIndependent(6, None, None))
+    assert rows[0]["regret"] == worst.regret
+    assert rows[0]["proved"] is False
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -> None:
+    path, out = tmp_path / "s.toml", tmp_path / "out"
+    path.write_text(
+        'kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n[[cells]]\nreports = 60\npriors = "continuous"\ntolerance = 1e-9\n'
+    )
+    process = subprocess.Popen(
+        [PROGRAM, "sweep", str(path), "-o", str(out), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 100
+    while not [*out.glob("cells/*/result.json")]:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(1)
+    process.send_signal(stop)
+    said, _ = process.communicate(timeout=60)
+    if stop is signal.SIGINT:
+        assert process.returncode == 1
+        assert json.loads(said)["done"] == 1
+        assert not json.loads(said)["finished"]
+        assert len((out / "results.csv").read_text().splitlines()) == 2
+    path.write_text('kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n')
+    assert sweep(path, out, resume=True).found == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("kind = ", "is not TOML: Invalid value .at (line 1, column 8|end of document)"),
+        ("", "must have a kind, one of design, worst-case, certify; it is None"),
+        ('kind = "bake"', "must have a kind, one of design, worst-case, certify; it is 'bake'"),
+        ('kind = "design"', "has no cells: give lists in .grid., or options in"),
+        ('kind = "design"\nagents = 2', "may have kind, settings, grid and cells; it has 'agents'"),
+        ('kind = "design"\n[grid]\nagent = [2]', "\\[grid\\]: 'agent' is no option of 'design'; the options are family"),
+        ('kind = "design"\n[grid]\nagents = 2', "\\[grid\\]: agents must be a list of values; it is 2"),
+        ('kind = "design"\n[grid]\nagents = []', "\\[grid\\]: agents must be a list of values; it is \\[\\]"),
+        ('kind = "design"\nsettings = 3', "\\[settings\\] must be a table of options; it is 3"),
+        ('kind = "design"\ncells = [3]', "\\[\\[cells\\]\\] must be a table of options; it is 3"),
+        ('kind = "design"\n[settings]\nagents = 2024-01-01', "must be numbers, texts or lists of these"),
+        ('kind = "design"\n[settings]\ntolerance = nan', "must be numbers, texts or lists of these"),
+        ('kind = "design"\n[grid]\nrounds = [' + "1, " * 400 + "]\nreports = [" + "1, " * 400 + "]", "at most 100,000 cells; it has 160,000"),
+    ],
+)  # fmt: skip
+def test_settings_that_are_wrong_are_said_with_their_place(text: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    with input_error(sentence):
+        sweep(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_that_are_no_settings_or_no_folders(tmp_path: Path, settings: Path) -> None:
+    with input_error("the file .* does not exist"):
+        sweep(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with input_error("cannot be read"):
+        sweep(tmp_path / "bytes.toml")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    with input_error("--out must be a new folder or that of a sweep"):
+        sweep(settings, tmp_path / "full", resume=True)
+    with input_error("--out must be a folder"):
+        sweep(settings, settings)
+
+
+def test_the_example_makes_both_curves() -> None:
+    cells = [cell.options for cell in read_settings(EXAMPLE)]
+    assert len([cell for cell in cells if "prior_range" in cell]) == 5
+    assert [cell["agents"] for cell in cells if "agents" in cell] == [1, 2, 3, 4]
