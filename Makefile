@@ -57,9 +57,9 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fuzz: $(VENV)/.installed-test ## attack the verifier and the reading of tables with broken, forged and costly files; MINUTES=60 each for longer
+fuzz: $(VENV)/.installed-test ## attack the verifier and every reader of files with broken, forged and costly files; MINUTES=60 each for longer
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_verifier.py --minutes $(MINUTES)
-	$(ONE_THREAD) $(BIN)/python tools/fuzz_tables.py --minutes $(MINUTES)
+	$(ONE_THREAD) $(BIN)/python tools/fuzz_files.py --minutes $(MINUTES)
 
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py

@@ -22,3 +22,7 @@ def run_robustpool(*arguments: str, **options: Any) -> subprocess.CompletedProce
 
 def run_python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return run_program(sys.executable, *arguments, **options)
+
+
+PEAK = 'int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])'
+"""In Python, the most memory that a process had, in kilobytes; what getrusage says includes that of the process that started it."""

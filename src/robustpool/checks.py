@@ -73,6 +73,16 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
 
 
+def printable(text: str) -> str:
+    """What a library says, as a part of a sentence: its first line, in signs that can be printed, and never long.
+
+    >>> printable("no such type: \\x0e; see\\nthe manual")
+    'no such type: \\\\x0e; see'
+    """
+    line = (text.splitlines() or [""])[0][:LONGEST_SHOWN]
+    return line if line.isprintable() else repr(line)[1:-1]
+
+
 def place(index: Iterable[int]) -> str:
     """The entry of an array as people write it: ``[0][2]``.
 

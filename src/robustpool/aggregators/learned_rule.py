@@ -65,7 +65,9 @@ class LearnedRule:
             object.__setattr__(self, "weights", dict(self.weights))
         for name, weight in (self.weights or {}).items():
             if not 0 < weight < np.inf:
-                raise InputError(f"weight must be positive and finite; that of forecaster {shown(name)[1:-1]} is {weight!r}.")
+                raise InputError(
+                    f"weight must be positive and finite; that of forecaster {shown(name)[1:-1]} is {weight!r}."
+                )
 
     def __call__(self, reports: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
         """The forecasts for reports (m, n), unclipped as in theory; who reports is not known, so all count the same."""

@@ -181,10 +181,14 @@ def _names(what: str, value: Any, *, least: int) -> list[str]:
 def _only_fields(where: str, data: dict[str, Any], allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
     for name in data:
         if name not in allowed:
-            raise InputError(f"{where} has the unknown field {checks.shown(name)}; the fields are {', '.join(allowed)}.")
+            raise InputError(
+                f"{where} has the unknown field {checks.shown(name)}; the fields are {', '.join(allowed)}."
+            )
     for name in required:
         if name not in data:
-            raise InputError(f"{where} must have the field {name!r}; it has {', '.join(map(checks.shown, data)) or 'none'}.")
+            raise InputError(
+                f"{where} must have the field {name!r}; it has {', '.join(map(checks.shown, data)) or 'none'}."
+            )
 
 
 def _kind(value: Any) -> str:

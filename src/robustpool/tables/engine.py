@@ -141,6 +141,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def identifier(name: str) -> str:
+    """The name of a column in SQL.
+
+    >>> identifier('a "b" c')
+    '"a ""b"" c"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def among(expression: str, texts: Iterable[str]) -> str:
     """Whether an expression is one of some texts; IN would be a join to the engine, which loses the order of the rows."""
     return f"regexp_full_match({expression}, {literal('|'.join(map(re.escape, sorted(texts))))})"
@@ -175,6 +184,6 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it runs, but is somebody else's
+    except (OSError, OverflowError):  # it runs, but is somebody else's; or it is no process at all
         pass
     return True
