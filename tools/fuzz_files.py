@@ -41,8 +41,8 @@ SECONDS, SECONDS_PER_KILOBYTE = 10.0, 1.0
 MEGABYTES, MEGABYTES_PER_KILOBYTE = 800, 0.5
 """What reading a file may take, in CPU time and in memory; a table of 1 GB may come from a file of 5 MB."""
 
-CORPUS = 200
-"""Files that are kept to be changed again."""
+CORPUS, SMALL = 200, 50_000
+"""Files that are kept to be changed again, and the bytes that each may have."""
 
 DEEP = (60, 400, 900, 5000)
 
@@ -283,7 +283,7 @@ def _change(data: Any, where: Any, key: Any, rng: random.Random) -> None:
         levels = rng.choice(DEEP)
         where[key] = json.loads("[" * levels + json.dumps(value) + "]" * levels) if levels < 1000 else [value]
     elif way == 6:
-        where[key] = [value] * rng.choice([0, 1, 2, 3, 70, 10_000, 100_000])
+        where[key] = [value] * rng.choice([0, 1, 2, 3, 70, 70, 70, 10_000, 100_000])
     elif way == 7 and isinstance(value, list):
         where[key] = value[: rng.randrange(len(value) + 1)] if rng.random() < 0.5 else value + value[:1]
     elif way == 8 and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -545,7 +545,7 @@ def attack(kind: str, minutes: float, seed: int, kept: Path) -> tuple[Counter[st
                 file = kept / f"fault-{kind}-{seed}-{len(faults)}{path.suffix}"
                 file.write_bytes(content)
                 faults[answer] = f"{file} ({seconds:.1f} s, {megabytes:.0f} MB, {kilobytes:.1f} kB)"
-            if new and len(corpus) < CORPUS and answer in ("read", "refused"):
+            if new and len(corpus) < CORPUS and len(content) < SMALL and answer in ("read", "refused"):
                 corpus.append(content)
     reader.stop()
     counts["kept to be changed again"] = len(corpus)
