@@ -10,8 +10,12 @@ MINUTES ?= 10
 ROWS    ?= 1e7
 MUTANTS ?=
 
+# What `make test-lowest` runs: a file or more of every layer.
+LOWEST_TESTS ?= $(addprefix tests/test_,$(addsuffix .py,cli files forecasts rules verify cutting_planes tables table_formats bad_input \
+    estimator fit_cli compare_cli report web_aggregate web_jobs log_loss plots))
+
 # What `make fresh` runs, and how it keeps the long ones short: make fresh TARGETS="run docs" SHORT=
-TARGETS ?= help lint docs run test test-all fuzz regrets bench mutants soak clean
+TARGETS ?= help lint docs run test test-all test-lowest fuzz regrets bench mutants soak lock sbom audit wheel clean
 SHORT   ?= MINUTES=0.1 ROWS=1e6 MUTANTS=wording
 
 # The first of these that runs, is new enough and can make an environment is taken; or name one: make test PYTHON=python3.12
@@ -22,12 +26,12 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all mutants fuzz soak lint regrets bench docs fresh clean
+.PHONY: help run test test-all test-lowest mutants fuzz soak lint regrets bench docs lock sbom audit wheel fresh clean
 .NOTPARALLEL: # two pips in one environment get into each other's way
 .DELETE_ON_ERROR:
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## design and explain robust aggregators, reproduce the paper, prove the bounds, write the report (some minutes)
 	@echo "Two forecasters say 70 % and 60 %. What should you say?"
@@ -49,6 +53,14 @@ test: $(VENV)/.installed-test $(VENV)/.browser ## run the test suite, the doctes
 test-all: $(VENV)/.installed-test $(VENV)/.browser ## the same, with the tests marked slow
 	$(PYTEST)
 
+test-lowest: $(VENV)/.installed-release ## the core tests with the lowest versions that pyproject.toml allows, in an environment of its own
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && set -e && unset PYTHONPATH VIRTUAL_ENV && \
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --extra all --python $(BIN)/python pyproject.toml -o "$$folder/lowest.txt" >/dev/null && \
+	$(BIN)/uv venv --quiet --python $(BIN)/python "$$folder/env" && \
+	$(BIN)/uv pip install --quiet --python "$$folder/env" --editable . -r "$$folder/lowest.txt" && \
+	$(BIN)/uv pip install --quiet --python "$$folder/env" --group unit -c "$$folder/lowest.txt" && \
+	$(ONE_THREAD) "$$folder/env/bin/python" -m pytest -n $(WORKERS) --dist loadfile -W default -m "not slow" $(LOWEST_TESTS)
+
 mutants: $(VENV)/.installed-test $(VENV)/.browser ## break the code on purpose, in copies, and see whether a test fails (about 20 minutes)
 	$(BIN)/python tools/mutants.py --jobs $(WORKERS) --only "$(MUTANTS)"
 
@@ -57,9 +69,9 @@ lint: $(VENV)/.installed-lint ## check style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fuzz: $(VENV)/.installed-test ## attack the verifier, the reading of tables and the server with what is broken, forged and costly; MINUTES=60 each for longer
+fuzz: $(VENV)/.installed-test ## attack the verifier, every reader of files and the server with what is broken, forged and costly; MINUTES=60 each for longer
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_verifier.py --minutes $(MINUTES)
-	$(ONE_THREAD) $(BIN)/python tools/fuzz_tables.py --minutes $(MINUTES)
+	$(ONE_THREAD) $(BIN)/python tools/fuzz_files.py --minutes $(MINUTES)
 	$(ONE_THREAD) $(BIN)/python tools/fuzz_server.py --minutes $(MINUTES)
 
 soak: $(VENV)/.installed-test ## kill jobs of every kind at random moments and continue them; MINUTES=60 for the long one
@@ -79,6 +91,19 @@ bench: $(VENV)/.installed ## measure solvers and throughput against others, side
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html."
+
+lock: $(VENV)/.installed-release ## write requirements/dev.lock again: every package of development, its version and its hashes
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --no-annotate --no-header \
+	    --extra all --group dev pyproject.toml -o requirements/dev.lock
+
+sbom: $(VENV)/.installed ## write a software bill of materials of the environment to out/sbom.json (CycloneDX)
+	$(BIN)/python tools/sbom.py out/sbom.json
+
+audit: $(VENV)/.installed-release ## look up the packages of the lock file in the database of known vulnerabilities
+	$(BIN)/python tools/audit.py
+
+wheel: $(VENV)/.installed-release ## build the wheel twice, the same byte for byte, into dist
+	$(BIN)/python tools/wheel.py dist
 
 fresh: ## run every target, long ones shortened, in a clone of the last commit with an environment of its own; TARGETS="run docs" for some
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && unset PYTHONPATH VIRTUAL_ENV && \
@@ -108,7 +133,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	$(PIP) install --quiet --editable '.[all]'
 	@touch $@
 
-$(VENV)/.installed-test $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed
+$(VENV)/.installed-test $(VENV)/.installed-docs $(VENV)/.installed-release: $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --quiet --group $*
 	@touch $@
 

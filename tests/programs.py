@@ -50,3 +50,7 @@ def run_robustpool(
 
 def run_python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return run_program(sys.executable, *arguments, **options)
+
+
+PEAK = 'int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])'
+"""In Python, the most memory that a process had, in kilobytes; what getrusage says includes that of the process that started it."""

@@ -1,4 +1,4 @@
-"""No file hurts the verifier: any bytes get a sentence, and all work is counted before it is done."""
+"""No file hurts: any bytes get a sentence, and the verifier counts all work before it is done."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ import forging
 import robustpool as rp
 from hostile import ATTACKS, MEAN, certificate, nested_splits, nodes
 from programs import run_python
+from robustpool.designs.design_file import content_hash as sealing
+from robustpool.families.family_file import EXAMPLES
 from robustpool.verification.reading import Budget, Refused
 from robustpool.verification.verify import check, content_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BUDGET = 200_000
@@ -278,3 +281,65 @@ def test_deep_splits_get_a_sentence(levels: int) -> None:
 )
 def test_extreme_numbers_get_a_sentence(data: dict[str, Any]) -> None:
     forging.verdict(data)
+
+
+# --------------------------------------------------------------------------------- families, designs and fitted pools
+
+FAMILY = json.loads((EXAMPLES / "weather.json").read_text())
+POOL = {"format": "robustpool-pool/1", "aggregator": {"rule": "mean"}}
+DESIGN = {"format": "robustpool-design/1", "settings": {"method": "cutting-planes"}}
+LOADERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
+    "family": (rp.load_family, FAMILY),
+    "design": (rp.load_design, DESIGN),
+    "fitted pool": (rp.load_pool, POOL),
+    "rule": (lambda path: rp.aggregate([0.5, 0.5], rule=path), POOL),
+}
+
+
+def refusal(kind: str, text: str, tmp_path: Path) -> str:
+    """The sentence about a file that is not whole."""
+    with pytest.raises(rp.InputError) as caught:
+        LOADERS[kind][0](written(tmp_path / "file.json", text))
+    sentence = str(caught.value)
+    assert sentence.isprintable()
+    assert len(sentence) < 1000
+    return sentence
+
+
+def deep(levels: int) -> Any:
+    value: Any = 0.5
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [90, 120, 900])
+@pytest.mark.parametrize("kind", LOADERS)
+def test_brackets_within_brackets(kind: str, levels: int, tmp_path: Path) -> None:
+    """In each place of the file; json reads 900 levels, but nobody could show or sign them."""
+    data = LOADERS[kind][1]
+    for where, key in places(data):
+        if where is data:
+            text = json.dumps(data | {key: 0}).replace(f'"{key}": 0', f'"{key}": {"[" * levels}0{"]" * levels}')
+            assert levels < 100 or "its brackets are nested too deeply" in refusal(kind, text, tmp_path)
+            refusal(kind, text, tmp_path)
+
+
+def test_a_joint_nested_deeply(tmp_path: Path) -> None:
+    data = copy.deepcopy(FAMILY)
+    data["structures"][0]["joint"] = deep(900)
+    assert "nested too deeply" in refusal("family", json.dumps(data), tmp_path)
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_a_name_twice(kind: str, tmp_path: Path) -> None:
+    text = json.dumps(LOADERS[kind][1])
+    assert "an object in it has the name 'format' twice" in refusal(kind, '{"format": 1, ' + text[1:], tmp_path)
+
+
+@pytest.mark.parametrize("value", ["x" * 10**6, [["x"] * 10**5], {"x" * 10**6: 1}, "\ud800" * 1000, "a\nb"])
+@pytest.mark.parametrize("kind", LOADERS)
+def test_what_is_wrong_is_shown_in_short(kind: str, value: Any, tmp_path: Path) -> None:
+    for key in LOADERS[kind][1]:
+        data = LOADERS[kind][1] | {key: value}
+        refusal(kind, json.dumps(data | {"hash": sealing(data)} if kind != "family" else data), tmp_path)

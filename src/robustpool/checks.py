@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import reprlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,31 @@ def _installed(module: str) -> bool:
         return find_spec(module) is not None
     except ImportError:  # of the package that the module is in
         return False
+
+
+SHORT = reprlib.Repr()
+SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple, SHORT.maxdict = 4, 20, 20, 20
+SHORT.maxstring = SHORT.maxlong = SHORT.maxother = LONGEST_SHOWN = 200
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: as Python writes it, but never long, whatever a file holds.
+
+    >>> shown([0.5, "x"]), len(shown([["x" * 9999] * 9999])), shown(float("nan"))
+    ("[0.5, 'x']", 203, 'nan')
+    """
+    text = SHORT.repr(value)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+
+
+def printable(text: str) -> str:
+    """What a library says, as a part of a sentence: its first line, in signs that can be printed, and never long.
+
+    >>> printable("no such type: \\x0e; see\\nthe manual")
+    'no such type: \\\\x0e; see'
+    """
+    line = (text.splitlines() or [""])[0][:LONGEST_SHOWN]
+    return line if line.isprintable() else repr(line)[1:-1]
 
 
 def place(index: Iterable[int]) -> str:
@@ -125,13 +151,13 @@ def number(
     limits = {f"greater than {above:g}": above, f"at least {least:g}": least, f"at most {most:g}": most}
     rule = " and ".join(text for text, limit in limits.items() if math.isfinite(limit))
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{name} must be a number; it is {value!r}.")
+        raise InputError(f"{name} must be a number; it is {shown(value)}.")
     try:
         result = float(value)
     except OverflowError:  # a whole number beyond all floats
         result = math.inf
     if not (math.isfinite(result) and above < result and least <= result <= most):
-        raise InputError(f"{name} must be a finite number{', ' + rule if rule else ''}; it is {value!r}.")
+        raise InputError(f"{name} must be a finite number{', ' + rule if rule else ''}; it is {shown(value)}.")
     return result
 
 
@@ -142,10 +168,10 @@ def interval(name: str, ends: Any, *, least: float, most: float) -> tuple[float,
     (0.1, 0.4)
     """
     if not isinstance(ends, (tuple, list)) or len(ends) != 2:
-        raise InputError(f"{name} must be a pair, from low to high; it is {ends!r}.")
+        raise InputError(f"{name} must be a pair, from low to high; it is {shown(ends)}.")
     low, high = (number(name, end, least=least, most=most) for end in ends)
     if low > high:
-        raise InputError(f"{name} must be from low to high; it is {ends!r}.")
+        raise InputError(f"{name} must be from low to high; it is {shown(ends)}.")
     return low, high
 
 
@@ -184,7 +210,7 @@ def whole(name: str, value: object, *, least: int, most: int | None = None) -> i
         or not isinstance(value, (int, np.integer))
         or not least <= value <= (value if most is None else most)
     ):
-        raise InputError(f"{name} must be a whole number, {rule}; it is {value!r}.")
+        raise InputError(f"{name} must be a whole number, {rule}; it is {shown(value)}.")
     return int(value)
 
 
@@ -196,7 +222,7 @@ def choice(name: str, value: object, options: Iterable[str]) -> str:
     """
     words = list(options)
     if not isinstance(value, str) or value not in words:
-        raise InputError(f"{name} must be one of {', '.join(words)}; it is {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(words)}; it is {shown(value)}.")
     return value
 
 

@@ -6,20 +6,59 @@ import json
 import math
 import os
 import stat
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .checks import shown
 from .errors import InputError
 from .processes import PREFIX, left_behind, own_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from .typing import FilePath
 
 PART = ".part"
 """How the names of temporary files end; they begin with a dot and say whose they are."""
+
+
+TOO_DEEP = "its brackets are nested too deeply"
+LEVELS = 100
+"""Brackets within brackets that a JSON file may have; no array has so many axes."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON that anybody may have written; a ValueError says what is wrong with it.
+
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ValueError: an object in it has the name 'a' twice
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=_once)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    level = [data]
+    for _ in range(LEVELS):
+        level = [item for node in level for item in _items(node) if isinstance(item, (dict, list))]
+        if not level:
+            return data
+    raise ValueError(TOO_DEEP)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object each of whose names stands there once."""
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"an object in it has the name {shown(twice)} twice")
+    return data
+
+
+def _items(node: Any) -> Iterable[Any]:
+    return node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
 
 
 def write_json(path: FilePath, data: Any) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from ..checks import shown
 from ..errors import InputError
 from ..numerics import logit, sigma
 from .distributions import DISTRIBUTION_RULES, DistributionRule, softmax
@@ -50,7 +51,7 @@ class LearnedRule:
     def __post_init__(self) -> None:
         """Check that it is a rule, and an increasing one."""
         if self.rule not in BASES:
-            raise InputError(f"aggregator.rule must be one of {', '.join(BASES)}; it is {self.rule!r}.")
+            raise InputError(f"aggregator.rule must be one of {', '.join(BASES)}; it is {shown(self.rule)}.")
         if not (self.slope > 0 and np.isfinite([self.slope, self.intercept]).all()):
             raise InputError(
                 f"aggregator.slope must be positive, and slope and intercept finite; they are {self.slope!r} and "
@@ -64,7 +65,9 @@ class LearnedRule:
             object.__setattr__(self, "weights", dict(self.weights))
         for name, weight in (self.weights or {}).items():
             if not 0 < weight < np.inf:
-                raise InputError(f"weight must be positive and finite; that of forecaster {name} is {weight!r}.")
+                raise InputError(
+                    f"weight must be positive and finite; that of forecaster {shown(name)[1:-1]} is {weight!r}."
+                )
 
     def __call__(self, reports: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
         """The forecasts for reports (m, n), unclipped as in theory; who reports is not known, so all count the same."""

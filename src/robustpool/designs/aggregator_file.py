@@ -21,7 +21,8 @@ def load_aggregator(path: FilePath) -> Design | LearnedRule:
 
 def read_aggregator(data: Any, path: FilePath) -> Design | LearnedRule:
     """The design, or the rule of the fitted pool, in the content of a file; messages call it ``path``."""
-    if isinstance(data, dict) and str(data.get("format")).startswith(POOL_FORMAT.partition("/")[0]):
+    format = data.get("format") if isinstance(data, dict) else None
+    if isinstance(format, str) and format.startswith(POOL_FORMAT.partition("/")[0]):
         return unsealed(data, path, "fitted pool", POOL_FORMAT, read_rule)
     return unsealed(data, path, "design", DESIGN_FORMAT, read_design)
 

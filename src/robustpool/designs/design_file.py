@@ -20,7 +20,7 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.table import TableAggregator
 from ..errors import InputError
 from ..families.world import World
-from ..files import write_json
+from ..files import parse_json, write_json
 from .design import Design
 from .records import FiniteRecord, IndependentMixture, ListedMixture, OtherRecord, TracePoint
 
@@ -70,10 +70,10 @@ def read_json(path: FilePath, kind: str) -> Any:
     """The JSON value in a file."""
     name = os.fspath(path)
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"the {kind} file {name!r} does not exist.") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"the {kind} file {name!r} cannot be read ({error}).") from None
 
 
@@ -82,7 +82,7 @@ def unsealed(data: Any, path: FilePath, kind: str, format: str, read: Callable[[
     name = os.fspath(path)
     given = data.get("format") if isinstance(data, dict) else None
     if given != format:
-        raise InputError(f"{name!r} is not a {kind}: format must be {format!r}; it is {given!r}.")
+        raise InputError(f"{name!r} is not a {kind}: format must be {format!r}; it is {checks.shown(given)}.")
     if data.get("hash") != content_hash(data):
         raise InputError(f"{name!r} was changed after it was written: its content does not match its hash.")
     try:
@@ -217,5 +217,5 @@ def _record(kind: Any, value: Any, where: str) -> Any:
 
 def _typed(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, kind):
-        raise InputError(f"{where} must be {NOUNS[kind]}; it is {'missing' if value is None else repr(value)[:80]}.")
+        raise InputError(f"{where} must be {NOUNS[kind]}; it is {'missing' if value is None else checks.shown(value)}.")
     return value

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError
-from ..files import write_json
+from ..files import parse_json, write_json
 from ..structures.information_structure import InformationStructure
 from ..structures.report_formats import FORMATS
 from .finite import FiniteFamily
@@ -47,28 +47,27 @@ def read_family_file(path: FilePath) -> Any:
     """The parsed JSON of a family file, not yet checked: "1/3" is still a text, and so exact."""
     name = os.fspath(path)
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        return parse_json(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"the family file {name!r} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the family file {name!r} cannot be read ({error}).") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{name!r} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
-    except ValueError as error:  # a whole number of more digits than Python reads
+    except ValueError as error:  # a name twice, too many brackets, or more digits than Python reads
         raise InputError(f"{name!r} is not a family ({error}).") from None
-    except RecursionError:
-        raise InputError(f"{name!r} is not a family: its brackets are nested too deeply.") from None
 
 
 def family_from_json(data: Any) -> FiniteFamily:
     """The family of parsed JSON."""
     if not isinstance(data, dict):
         raise InputError(f"a family must be a JSON object; it is a {_kind(data)}.")
-    if str(data.get("format")).startswith("robustpool-design/"):
-        raise InputError(f"this is a design, not a family: format must be {FORMAT!r}; it is {data['format']!r}.")
+    given = data.get("format")
+    if isinstance(given, str) and given.startswith("robustpool-design/"):
+        raise InputError(f"this is a design, not a family: format must be {FORMAT!r}; it is {checks.shown(given)}.")
     _only_fields("the family", data, FIELDS, required=FIELDS[:3] + FIELDS[4:])
-    if data["format"] != FORMAT:
-        raise InputError(f"format must be {FORMAT!r}; it is {data['format']!r}.")
+    if given != FORMAT:
+        raise InputError(f"format must be {FORMAT!r}; it is {checks.shown(given)}.")
     states = _names("states", data["states"], least=2)
     agents = _names("agents", data["agents"], least=1)
     report = checks.choice("report", data.get("report", "posterior"), FORMATS)
@@ -172,21 +171,25 @@ def _number(where: str, value: Any) -> float:
 
 def _names(what: str, value: Any, *, least: int) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        raise InputError(f"{what} must be a list of names; it is {value!r}.")
+        raise InputError(f"{what} must be a list of names; it is {checks.shown(value)}.")
     if len(value) < least:
         raise InputError(f"{what} must name at least {least}; there {'is' if len(value) == 1 else 'are'} {len(value)}.")
     if len(set(value)) != len(value):
-        raise InputError(f"{what} must be different names; they are {value!r}.")
+        raise InputError(f"{what} must be different names; they are {checks.shown(value)}.")
     return value
 
 
 def _only_fields(where: str, data: dict[str, Any], allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
     for name in data:
         if name not in allowed:
-            raise InputError(f"{where} has the unknown field {name!r}; the fields are {', '.join(allowed)}.")
+            raise InputError(
+                f"{where} has the unknown field {checks.shown(name)}; the fields are {', '.join(allowed)}."
+            )
     for name in required:
         if name not in data:
-            raise InputError(f"{where} must have the field {name!r}; it has {', '.join(map(repr, data)) or 'none'}.")
+            raise InputError(
+                f"{where} must have the field {name!r}; it has {', '.join(map(checks.shown, data)) or 'none'}."
+            )
 
 
 def _kind(value: Any) -> str:

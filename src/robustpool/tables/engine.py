@@ -128,6 +128,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def identifier(name: str) -> str:
+    """The name of a column in SQL.
+
+    >>> identifier('a "b" c')
+    '"a ""b"" c"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def among(expression: str, texts: Iterable[str]) -> str:
     """Whether an expression is one of some texts; IN would be a join to the engine, which loses the order of the rows."""
     return f"regexp_full_match({expression}, {literal('|'.join(map(re.escape, sorted(texts))))})"

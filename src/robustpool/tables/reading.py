@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .plans import Plan
     from .sources import Source
 
-LOOK = 10_000
-"""Rows that are looked at to tell what the columns are."""
+LOOK, LOOK_CELLS, LOOK_LETTERS = 10_000, 1_000_000, 1000
+"""Rows that are looked at to tell what the columns are, fewer if there are many columns, and the letters of a text."""
 
 
 @dataclass(frozen=True)
@@ -226,10 +226,11 @@ def _answers(source: Source, own: Engine, how: Reading) -> Answers:
 def look_at(source: Source, own: Engine, how: Reading) -> Plan:
     """What the columns of a source are, by their names and the first rows."""
     columns = ", ".join(
-        f"c{i}" if entries.Cell("", kind).is_number else f"CAST(c{i} AS VARCHAR) AS c{i}"
+        f"c{i}" if entries.Cell("", kind).is_number else f"left(CAST(c{i} AS VARCHAR), {LOOK_LETTERS}) AS c{i}"
         for i, kind in enumerate(source.types)
     )
-    rows = own.rows(f"SELECT {columns} FROM {source.relation(first=True)} LIMIT {LOOK}")
+    look = min(LOOK, LOOK_CELLS // max(1, len(source.names)) + 1)
+    rows = own.rows(f"SELECT {columns} FROM {source.relation(first=True)} LIMIT {look}")
     first = list(zip(*rows, strict=True)) or [()] * len(source.names)
     plan = make_plan(source.names, first, how.values(), how)
     if how.as_of is not None and "timestamp" not in plan.roles:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import shutil
 import sys
 import zipfile
@@ -14,10 +15,10 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from ..checks import extra
+from ..checks import extra, printable
 from ..errors import InputError, TooLargeError
 from .csv_source import LARGE, SWELLING, CsvSource, Lost
-from .engine import engine, literal, no_folder
+from .engine import engine, identifier, literal, no_folder
 from .formats import OUR_NAMES, OURS, check_different, plain, told_format
 
 if TYPE_CHECKING:
@@ -29,9 +30,17 @@ if TYPE_CHECKING:
 PARQUET_SIGN, ZIP_SIGN = b"PAR1", b"PK\x03\x04"
 PARQUET_SUFFIXES = (".parquet", ".pq")
 STANDARD_INPUT = "-"
+NESTED = re.compile(r"STRUCT|MAP|UNION|.*\]$", re.DOTALL)
+"""Types of columns that hold columns."""
 
 ROWS_PER_BYTE, MANY_ROWS = 8, 1_000_000
 """A Parquet file with many rows may have so many to a byte; people's answers take two bytes and more each."""
+
+VALUES_PER_BYTE, MANY_VALUES = 64, 20_000_000
+"""The same for the values of all columns, which may be the same or missing."""
+
+EXPANDED = 1 << 28
+"""Bytes that the texts of a Parquet file may take, or `SWELLING` times its size: a long text that comes often is stored once."""
 
 BYTES = 8
 """A guess of what a cell takes."""
@@ -96,7 +105,7 @@ def open_engine(source: Any) -> Iterator[tuple[Source, Engine]]:
         except duckdb.Error as error:
             if isinstance(opened, ParquetSource):
                 raise opened.unreadable(error) from None
-            why = str(error).splitlines()[0]
+            why = printable(str(error))
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise InputError(f"the table needs more memory than is allowed ({why}).") from None
             raise no_folder("many rows need", why) from None
@@ -216,8 +225,7 @@ class FrameSource:
 
     def relation(self, *, first: bool = False) -> str:  # noqa: ARG002
         """The rows."""
-        quoted = [name.replace('"', '""') for name in self._inner]
-        columns = ", ".join(f'"{name}" AS c{i}' for i, name in enumerate(quoted))
+        columns = ", ".join(f"{identifier(name)} AS c{i}" for i, name in enumerate(self._inner))
         return f"(SELECT {columns} FROM source_frame)"
 
     def lost(self, rows: int) -> list[Lost]:  # noqa: ARG002
@@ -260,38 +268,88 @@ class ParquetSource(FrameSource):
         self._path, self._shown, self._most = path, shown, most
         file = literal(str(path))
         try:
-            ((rows, columns),) = engine.rows(
-                f"SELECT any_value(f.num_rows), sum(m.total_uncompressed_size) FROM parquet_file_metadata({file}) f, "
-                f"parquet_metadata({file}) m"
+            ((rows, values, columns, texts),) = engine.rows(
+                "SELECT any_value(f.num_rows), sum(m.num_values), sum(m.total_uncompressed_size), "
+                "sum(m.num_values::DOUBLE * m.total_uncompressed_size) FILTER (m.type LIKE '%BYTE_ARRAY') "
+                f"FROM parquet_file_metadata({file}) f, parquet_metadata({file}) m"
             )
-            self._check_size(int(rows or 0), int(columns or 0))
+            self._check_size(int(rows or 0), int(values or 0), int(columns or 0))
             schema = engine.rows(f"SELECT name, num_children FROM parquet_schema({file})")
-            names = [name for name, children in schema[1:] if not children]
+            names = _top_level(schema[1:])
             check_different(names)
             self._view(path, engine)
-            self.names = names if len(names) == len(self.names) else self.names  # nested columns have several
+            self.names = names if len(names) == len(self.names) else self.names
+            if (texts or 0) > self._allowed:  # at most so much: now each text is measured
+                self._check_texts(engine)
         except InputError:
             raise
         except (duckdb.Error, ValueError) as error:
             raise self.unreadable(error) from None
 
+    @property
+    def _allowed(self) -> int:
+        """Bytes that its texts may take."""
+        return max(EXPANDED, SWELLING * self._path.stat().st_size)
+
+    def _check_texts(self, engine: Engine) -> None:
+        """Refuse texts that would fill the memory or the disk."""
+        measures = {"VARCHAR": "strlen", "BLOB": "octet_length"}
+        columns = zip(self._inner, self.types, strict=True)
+        lengths = [f"sum({measures[kind]}({identifier(name)}))" for name, kind in columns if kind in measures]
+        if not lengths:
+            return
+        (totals,) = engine.rows(
+            f"SELECT {', '.join(lengths)} FROM source_frame"
+        )  # a query within one would copy the texts
+        if (expanded := sum(int(total or 0) for total in totals)) > self._allowed:
+            raise TooLargeError(
+                f"the Parquet file {self._shown!r} would expand to {expanded / 1e9:,.1f} GB of text, more than the "
+                f"{self._allowed / 1e9:,.1f} GB that a file of its size may have."
+            )
+
     def unreadable(self, error: Exception) -> InputError:
-        """One sentence on a file that is damaged."""
-        why = str(error).splitlines()[0].replace(str(self._path), Path(self._shown).name)
+        """One sentence on a file that is damaged, or too large."""
+        import duckdb
+
+        why = printable(str(error).replace(str(self._path), Path(self._shown).name))
+        if isinstance(error, duckdb.OutOfMemoryException):
+            return InputError(f"the Parquet file {self._shown!r} needs more memory than is allowed ({why}).")
         return InputError(f"the Parquet file {self._shown!r} cannot be read ({why}).")
 
-    def _check_size(self, rows: int, columns: int) -> None:
+    def relation(self, *, first: bool = False) -> str:  # noqa: ARG002
+        """The rows. What is nested is no answer of anybody, and may be very large: it is a mark, and not read."""
+        columns = ", ".join(
+            f"{literal('[...]') if NESTED.match(kind) else identifier(name)} AS c{i}"
+            for i, (name, kind) in enumerate(zip(self._inner, self.types, strict=True))
+        )
+        return f"(SELECT {columns} FROM source_frame)"
+
+    def _check_size(self, rows: int, values: int, columns: int) -> None:
         size = self._path.stat().st_size
-        if rows > max(MANY_ROWS, ROWS_PER_BYTE * size) or columns > max(LARGE, SWELLING * size):
+        too_many = rows > max(MANY_ROWS, ROWS_PER_BYTE * size) or values > max(MANY_VALUES, VALUES_PER_BYTE * size)
+        if too_many or columns > max(LARGE, SWELLING * size):
             raise InputError(
-                f"the Parquet file {self._shown!r} expands too much; it has {rows:,} rows and {columns:,} bytes "
-                f"in {size:,} bytes."
+                f"the Parquet file {self._shown!r} expands too much; it has {rows:,} rows, {values:,} values and "
+                f"{columns:,} bytes in {size:,} bytes."
             )
         if self._most is not None and (expanded := max(BYTES * rows, columns)) > self._most:
             raise TooLargeError(
                 f"the Parquet file {self._shown!r} must not expand to more than {self._most:,} bytes; it has {rows:,} rows "
                 f"and about {expanded:,} bytes."
             )
+
+
+def _top_level(schema: list[tuple[Any, ...]]) -> list[str]:
+    """The names of the columns of a Parquet file, whose schema lists what is nested in each after it, with how many parts.
+
+    >>> _top_level([("a", None), ("b", 1), ("list", 1), ("element", None), ("c", 0)])
+    ['a', 'b', 'c']
+    """
+    names, inside = [], 0
+    for name, parts in schema:
+        names += [] if inside else [name]
+        inside = max(0, inside - 1) + (parts or 0)
+    return names
 
 
 def native_frame(source: Any) -> Any:
@@ -363,7 +421,7 @@ def _workbook(path: Path, shown: str, engine: Engine, most: int | None = None) -
     except TooLargeError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever a damaged workbook makes of the library
-        raise InputError(f"the workbook {shown!r} cannot be read ({str(error).splitlines()[0]}).") from None
+        raise InputError(f"the workbook {shown!r} cannot be read ({printable(str(error))}).") from None
     source = CsvSource(copy, shown, engine, most)
     source.place, source.unread = "row", unread
     return source
