@@ -93,9 +93,12 @@ def visited(
         context.close()
 
 
-def check_page(page: Page) -> None:
-    """What every page has to pass at any time: no serious finding of axe, and nothing wider than the window."""
-    assert findings(page) == []
+def check_page(page: Page, part: str | None = None) -> None:
+    """What every page has to pass at any time: no serious finding of axe, and nothing wider than the window.
+
+    On a long page axe takes seconds; where only a ``part`` has changed since another test, it can look at that alone.
+    """
+    assert findings(page, part) == []
     assert overflow(page) <= 0
 
 
@@ -109,9 +112,9 @@ def overflow(page: Page) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
-def findings(page: Page) -> list[tuple[str, str, list[Any]]]:
-    """The serious and critical findings of axe-core."""
-    violations: list[Any] = Axe().run(page).response["violations"]
+def findings(page: Page, part: str | None = None) -> list[tuple[str, str, list[Any]]]:
+    """The serious and critical findings of axe-core, on the page or on the part with this selector."""
+    violations: list[Any] = Axe().run(page, context=part).response["violations"]
     return [
         (found["id"], found["help"], [node["html"][:200] for node in found["nodes"][:3]])
         for found in violations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
 from typing import Any
 
@@ -153,6 +154,7 @@ def least(worst: cp.Variable, rules: list[Any]) -> float:
     return float(problem.value)
 
 
+@cache
 def independent_structures(N: int, M: int) -> list[tuple[Fraction, list[tuple[Fraction, ...]]]]:
     """Theta^bci_{N,M} for two agents by plain loops: (mu, [(x_1, x_2, Pr[x, 0], Pr[x, 1]), ...])."""
     found = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser import check_page, chromium, visited
+from browser import check_page, chromium, findings, visited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +40,13 @@ def test_a_bad_page_fails(browser: Browser, tmp_path: Path, bad: str) -> None:
         pytest.raises(AssertionError),
     ):
         check_page(page)
+
+
+def test_a_part_is_looked_at_alone(browser: Browser, tmp_path: Path) -> None:
+    two = "<p id=text>text</p><p id=picture><img src=''></p>"
+    with visited(browser, url(tmp_path, GOOD.replace("</main>", f"{two}</main>"))) as page:
+        check_page(page, "#text")
+        assert [name for name, *_ in findings(page, "#picture")] == ["image-alt"]
 
 
 def test_a_console_message_fails_unless_it_is_expected(browser: Browser, tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_a_phone_shows_outcomes_without_scrolling_sideways(browser: Browser, ser
         assert overflow(page) <= 0
 
 
-# --------------------------------------------------------------------------------------------------- 500 points, no formula
+# --------------------------------------------------------------------------------------------------- many points, no formula
 
 POINTS = """async (states) => {
   const seen = [];
@@ -331,10 +331,11 @@ POINTS = """async (states) => {
 }"""
 
 
-def test_500_points_are_those_of_the_library(page: Page) -> None:
+@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_points_are_those_of_the_library(page: Page, count: int) -> None:
     rng = np.random.default_rng(19)
     points: list[tuple[list[float], str]] = []
-    for _ in range(500):
+    for _ in range(count):
         n = int(rng.choice([2, 2, 2, 3, 5, 12]))
         rule = str(rng.choice(["robust", "robust", "minimax", "mean", "extremized-odds"]))
         digits = int(rng.integers(2, 6))

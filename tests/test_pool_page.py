@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from browser import WIDTHS, chromium, findings, opened, overflow
 from robustpool import checks
 from robustpool.aggregators.learned_rule import LearnedRule
 from robustpool.evaluation.records import Interval
+from robustpool.learning import worst_case as learning_worst_case
 from robustpool.learning.records import FittedPool, Weight
 from robustpool.learning.worst_case import PoolWorstCase, WorstCaseBounds, worst_case
 from robustpool.plots.pools import running_gains
@@ -232,6 +234,15 @@ def test_the_bounds_are_those_of_certify(recalibrated: FittedPool) -> None:
         assert rp.verify(proved.data).verified
 
 
+@pytest.fixture(scope="module")
+def _proofs_once() -> Iterator[None]:
+    """What is proved of a rule is proved once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learning_worst_case, "_proved", cache(learning_worst_case._proved))
+        yield
+
+
+@pytest.mark.usefixtures("_proofs_once")
 @pytest.mark.parametrize(("typical", "agents"), [(1, [2]), (2, [2]), (5, [2, 5]), (30, [2, 8])])
 def test_agents_are_as_many_as_answers_up_to_eight(recalibrated: FittedPool, typical: int, agents: list[int]) -> None:
     pool = replace(recalibrated, learned=replace(recalibrated.learned, typical_answers=typical))

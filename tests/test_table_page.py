@@ -57,8 +57,9 @@ def forged() -> bytes:
     return json.dumps(forging.sign(data)).encode()
 
 
-def test_the_page_shows_what_the_command_says(browser: Browser, server: Server) -> None:
-    with table(browser, server) as page:
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (360, False)])
+def test_the_page_shows_what_the_command_says(browser: Browser, server: Server, width: int, dark: bool) -> None:
+    with table(browser, server, width, dark=dark) as page:
         assert names(page) == list(ROWS)
         for shown in view.as_shown(list(ROWS.values())):
             cells = page.locator(f'tr[id="{shown.name}"] > *').all_text_contents()
@@ -110,7 +111,7 @@ def test_a_row_is_verified(browser: Browser, server: Server, width: int, dark: b
             assert claim in text
         outcome.locator("summary").click()
         assert outcome.get_by_text("Proved: the rule's worst-case regret is at most").is_visible()
-        check_page(page)
+        check_page(page, "tr.outcome")
         page.get_by_label("Setting", exact=True).select_option("log-loss")
         assert not outcome.is_visible()
 
@@ -152,7 +153,7 @@ def test_a_certificate_of_ones_own_is_verified(
         page.locator("#file").set_input_files({"name": "own.json", "mimeType": "application/json", "buffer": content})
         page.locator("#own .message").wait_for()
         assert re.search(words, page.locator("#own").text_content() or "")
-        check_page(page)
+        check_page(page, "#own")
 
 
 def test_a_certificate_is_dropped(browser: Browser, server: Server) -> None:

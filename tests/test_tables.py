@@ -97,7 +97,7 @@ def _saved(frame: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(answers(), st.randoms(use_true_random=False))
 def test_the_same_table_from_everything(table: Answers, rng: random.Random) -> None:
     wanted = {(question.strip(), person.strip()): p for (question, person), p in table.items()}

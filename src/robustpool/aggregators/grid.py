@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 COMPILED_FROM = 1 << 15
 """Reports from which on compiled code pays for loading it, where numba is installed; the forecasts are the same."""
+
+COMPILED_FROM_IF_LOADED = 1 << 8
+"""The same where numba is loaded already, as in a search for worst cases, which asks for a few thousand again and again."""
 
 SHOWN = 1 << 20  # values of a table whose Lipschitz constant is shown, at most
 
@@ -74,7 +78,8 @@ class GridAggregator:
             raise InputError(f"this design is for {self.agents} agents; there are {x.shape[1]} reports.")
         if x.ndim != 2:
             raise InputError(f"reports must have the shape (m, {self.agents}); the shape is {x.shape}.")
-        if x.size >= COMPILED_FROM and find_spec("numba"):
+        least = COMPILED_FROM_IF_LOADED if sys.modules.get("numba") else COMPILED_FROM
+        if x.size >= least and find_spec("numba"):
             from .interpolation import interpolate
 
             forecasts = np.empty(len(x))

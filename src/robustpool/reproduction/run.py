@@ -150,6 +150,7 @@ def _save(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes:
     drawn: Any = figure.draw(numbers)
     picture, arrays, pages = png(drawn), io.BytesIO(), io.BytesIO()
     np.savez_compressed(arrays, **numbers)
+    drawn.set_layout_engine("none")  # the PNG has laid it out
     drawn.savefig(pages, format="pdf", dpi=2 * DPI, metadata={"CreationDate": None})
     for ending, content in (("npz", arrays.getvalue()), ("png", picture), ("pdf", pages.getvalue())):
         write_bytes(folder / f"{figure.name}.{ending}", content)
