@@ -5,6 +5,7 @@ The tests kill a few times, and `tools/soak.py` does it for as long as it is ask
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -37,6 +38,29 @@ reproduce("table1", "out", settings=settings, resume="--resume" in sys.argv)
 """
 
 
+SWEEP = """
+kind = "design"
+[settings]
+reports = 12
+priors = 100
+method = "multiplicative-weights"
+tolerance = 0.0
+rounds = 150
+[[grid]]
+prior_range = [[0.0, 1.0], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]
+[[cells]]
+symmetric = true
+rounds = 200
+"""
+
+
+def modified(path: Path) -> float:
+    """When a file was written; it may have been renamed or removed meanwhile."""
+    with suppress(FileNotFoundError):
+        return path.stat().st_mtime
+    return 0.0
+
+
 @dataclass(frozen=True)
 class Job:
     """A command, its output, and what of this is the same in every run."""
@@ -46,15 +70,26 @@ class Job:
     resumable: bool = True
     needs: tuple[str, ...] = ()  # files that `prepare` makes
     program: tuple[str, ...] = (PROGRAM,)
-    saved: str | None = None
+    saved: str | None = None  # a pattern of files, or of folders that change whenever something is saved in them
+    times: tuple[str, ...] = ()  # columns of a table that differ in every run
 
     @property
     def checkpoint(self) -> str:
         return self.saved or f"{self.output}.checkpoint.npz"
 
+    def checkpoints(self, folder: Path) -> list[Path]:
+        """What the job can go on from, the newest last."""
+        if not self.resumable:
+            return []
+        patterns = [self.saved] if self.saved else [self.checkpoint, f"{self.checkpoint}.previous"]
+        return sorted((path for pattern in patterns for path in folder.glob(pattern)), key=modified)
+
     def essence(self, folder: Path) -> Any:
         """The result without times."""
         path = folder / self.output
+        if self.times:
+            with path.open(newline="") as file:
+                return [[(k, v) for k, v in row.items() if k not in self.times] for row in csv.DictReader(file)]
         if path.suffix != ".json":
             return path.read_bytes()
         data = json.loads(path.read_text())
@@ -87,7 +122,14 @@ JOBS = {
     "certificate": Job(("certify", "mean", "--agents", "2", "--tolerance", "1e-5", "-o", "c.json"), "c.json"),
     "certificate for three": Job(("certify", "mean", "--agents", "3", "--tolerance", "2e-3", "-o", "c.json"), "c.json"),
     "reproduction": Job(
-        (), "out/table1.csv", program=(sys.executable, "-c", REPRODUCTION), saved="out/checkpoints/parts.npz"
+        (), "out/table1.csv", program=(sys.executable, "-c", REPRODUCTION), saved="out/checkpoints/parts.npz*"
+    ),
+    "sweep": Job(
+        ("sweep", "sweep.toml", "-o", "out"),
+        "out/results.csv",
+        needs=("sweep.toml",),
+        saved="out/cells/**",
+        times=("seconds",),
     ),
     "table": Job(("aggregate", "table.csv", "-o", "o.csv"), "o.csv", resumable=False, needs=("table.csv",)),
 }
@@ -113,6 +155,8 @@ class Faults:
 
     def prepare(self, job: Job) -> None:
         """Make what a job reads."""
+        if "sweep.toml" in job.needs:
+            (self.folder / "sweep.toml").write_text(SWEEP)
         if "table.csv" in job.needs and not (self.folder / "table.csv").exists():
             rng = np.random.default_rng(1)
             numbers = zip(rng.integers(0, 50_000, ROWS), rng.integers(0, 900, ROWS), rng.random(ROWS), strict=True)
@@ -150,23 +194,20 @@ class Faults:
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=after)
         running = process.poll() is None
-        checkpoint = self.folder / job.checkpoint
         if running:
             process.send_signal(number)
             self.kills += 1
         process.communicate()
         if running and number == signal.SIGKILL and job.resumable:
-            if checkpoint.exists():
-                self.lost.append(max(0.0, time.time() - checkpoint.stat().st_mtime))
+            if saved := job.checkpoints(self.folder):
+                self.lost.append(max(0.0, time.time() - modified(saved[-1])))
             else:
                 self.early += 1
         return running
 
     def continue_(self, job: Job) -> None:
         """Run a job to its end, from its checkpoint if there is one."""
-        saved = [self.folder / job.checkpoint, self.folder / f"{job.checkpoint}.previous"]
-        resume = ["--resume"] if job.resumable and any(path.exists() for path in saved) else []
-        status, said = self.run(job, *resume)
+        status, said = self.run(job, *(["--resume"] if job.checkpoints(self.folder) else []))
         assert status in (0, 1), said
         assert "Traceback" not in said, said
 
@@ -174,8 +215,7 @@ class Faults:
         """The result of a job that is killed at random moments, and then continued to its end."""
         self.prepare(job)
         for _ in range(kills):
-            saved = (self.folder / job.checkpoint).exists() or (self.folder / f"{job.checkpoint}.previous").exists()
-            resume = ["--resume"] if job.resumable and saved else []
+            resume = ["--resume"] if job.checkpoints(self.folder) else []
             if not self.kill(job, self.rng.uniform(0.3, 1.0) * seconds, *resume):
                 break
         self.continue_(job)
@@ -188,6 +228,7 @@ class Faults:
 
     def clear(self, job: Job) -> None:
         """Remove the output and, where all rounds were played, the checkpoint that stays."""
-        for name in (job.output, job.checkpoint, f"{job.checkpoint}.previous"):
-            (self.folder / name).unlink(missing_ok=True)
+        for path in (self.folder / job.output, *job.checkpoints(self.folder)):
+            if path.is_file():
+                path.unlink()
         shutil.rmtree(self.folder / "out", ignore_errors=True)

@@ -13,7 +13,8 @@ from pyarrow import parquet
 
 from programs import PEAK, run_python
 from refusals import input_error
-from robustpool.tables.engine import Engine, engine, own_prefix
+from robustpool.processes import own_prefix
+from robustpool.tables.engine import Engine, engine
 from robustpool.tables.reading import read_forecasts
 from robustpool.tables.sources import ParquetSource
 

@@ -234,12 +234,13 @@ def test_the_bounds_are_those_of_certify(recalibrated: FittedPool) -> None:
         assert rp.verify(proved.data).verified
 
 
-@pytest.fixture(scope="module")
-def _proofs_once() -> Iterator[None]:
+PROVED_ONCE = cache(learning_worst_case._proved)
+
+
+@pytest.fixture
+def _proofs_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is proved of a rule is proved once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learning_worst_case, "_proved", cache(learning_worst_case._proved))
-        yield
+    monkeypatch.setattr(learning_worst_case, "_proved", PROVED_ONCE)
 
 
 @pytest.mark.usefixtures("_proofs_once")

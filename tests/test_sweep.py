@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import time
@@ -17,6 +18,7 @@ import pytest
 import robustpool as rp
 from programs import PROGRAM, run_robustpool
 from refusals import input_error
+from robustpool.locks import locked
 from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
 from robustpool.sweeps.settings import read_settings
@@ -147,17 +149,17 @@ def test_worst_cases_are_swept(tmp_path: Path) -> None:
 def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -> None:
     path, out = tmp_path / "s.toml", tmp_path / "out"
     path.write_text(
-        'kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n[[cells]]\nreports = 60\npriors = "continuous"\ntolerance = 1e-9\n'
+        'kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n'
+        '[[cells]]\nreports = 14\npriors = 200\nmethod = "multiplicative-weights"\ntolerance = 0.0\nrounds = 1_000_000\n'
     )
     process = subprocess.Popen(
         [PROGRAM, "sweep", str(path), "-o", str(out), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     deadline = time.monotonic() + 100
-    while not [*out.glob("cells/*/result.json")]:
+    while not ([*out.glob("cells/*/result.json")] and [*out.glob("cells/*/checkpoint.npz")]):  # the second is at work
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.02)
-    time.sleep(1)
     process.send_signal(stop)
     said, _ = process.communicate(timeout=60)
     if stop is signal.SIGINT:
@@ -213,3 +215,16 @@ def test_the_example_makes_both_curves() -> None:
     cells = [cell.options for cell in read_settings(EXAMPLE)]
     assert len([cell for cell in cells if "prior_range" in cell]) == 5
     assert [cell["agents"] for cell in cells if "agents" in cell] == [1, 2, 3, 4]
+
+
+def test_a_second_process_on_one_sweep_is_told_who_has_it(settings: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with (
+        locked(out / "sweep.lock"),
+        pytest.raises(rp.InputError, match=rf"^process {os.getpid()} is working on the same sweep, in"),
+    ):
+        sweep(settings, out)
+    (out / "sweep.lock").touch()  # what a process leaves that is killed before it has done anything
+    assert sweep(settings, out).finished
+    assert not (out / "sweep.lock").exists()

@@ -156,7 +156,10 @@ def prove_interval(
         proofs.append(Proved(slopes, priors, bound, least, contacts, knots))
         if bound <= goal or least > goal:
             break
-        knots = _with_knots(knots, np.concatenate([y for pair in blamed for y in pair]))
+        finer = _with_knots(knots, np.concatenate([y for pair in blamed for y in pair]))
+        if len(finer) == len(knots):  # it fails at the knots, between the priors: the next round would be the same
+            break
+        knots = finer
     return min(proofs, key=lambda proved: proved.bound)
 
 

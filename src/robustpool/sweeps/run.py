@@ -18,6 +18,7 @@ from ..checkpoints import remove_checkpoint
 from ..errors import InputError
 from ..execution import mapped_as_done
 from ..files import check_writable, finite, write_json, write_whole
+from ..locks import HeldError, locked
 from .settings import read_settings
 from .table import write_table
 from .work import CHECKPOINT, Outcome, work
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .settings import Cell
 
 FORMAT = "robustpool-sweep-cell/1"
-RESULT, FAILURE = "result.json", "failure.json"
+RESULT, FAILURE, LOCK = "result.json", "failure.json", "sweep.lock"
 
 Tell = Callable[["Sweep", str], None]
 """Called with the sweep after each cell, and a line about the cell."""
@@ -80,6 +81,19 @@ def sweep(
     if any(cell.kind == "design" for cell in it.cells):
         checks.extra("a sweep of designs", "solve")
     _check_folder(it.folder, resume=resume)
+    it.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(it.folder / LOCK):
+            _run(it, tell)
+    except HeldError as error:
+        raise InputError(
+            f"{error.owner} is working on the same sweep, in {str(it.folder)!r}; wait for it, stop it, or name another folder with --out."
+        ) from None
+    return it
+
+
+def _run(it: Sweep, tell: Tell) -> None:
+    """Do the cells that are left, and write the table, whatever ends it."""
     it.outcomes = {cell.digest: outcome for cell in it.cells if (outcome := _kept(it.home(cell), cell)) is not None}
     it.found = len(it.outcomes)
     waiting = [cell for cell in it.cells if cell.digest not in it.outcomes]
@@ -98,7 +112,6 @@ def sweep(
     finally:
         if it.outcomes:
             write_table(it.rows(), it.folder)
-    return it
 
 
 def _check_folder(folder: Path, *, resume: bool) -> None:
@@ -106,7 +119,7 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out must be a folder; {str(folder)!r} is none.")
     check_writable(folder / "results.csv")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):  # a lock alone: killed at the beginning
         if not (folder / "cells").is_dir():
             raise InputError(f"--out must be a new folder or that of a sweep; {str(folder)!r} is neither.")
         if not resume:
