@@ -40,7 +40,7 @@ run: $(VENV)/.installed ## design and explain robust aggregators, reproduce the 
 	$(BIN)/robustpool design --family $(EXAMPLES)/weather-unknown.json --out out/weather-unknown.json --report out/weather-unknown.html
 	$(BIN)/robustpool aggregate 0.5 0.5 --rule out/weather-unknown.json
 	@echo "And for any two forecasters with independent evidence: the paper, recomputed and proved, in some minutes."
-	$(BIN)/robustpool reproduce all --quick --resume --out out/reproduction
+	$(BIN)/robustpool reproduce all --quick --resume --workers $(WORKERS) --out out/reproduction
 	@echo "Anyone can check the proofs again:"
 	$(BIN)/robustpool verify out/reproduction/certificates/continuous-20.json
 	$(BIN)/robustpool verify out/reproduction/certificates/minimax.json
