@@ -89,6 +89,15 @@ def project_simplex(points: Floats) -> Floats:
     return np.maximum(points - np.take_along_axis(tau, rho[:, None], axis=1), 0.0)
 
 
+def dot(a: Floats, b: Floats) -> float:
+    """The sum of a_i b_i in an order that depends on nothing but its length; that of ``a @ b`` depends on the threads of BLAS.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float(np.sum(a * b))
+
+
 def safe_divide(numerator: Floats, denominator: NDArray[Any]) -> Floats:
     """``numerator / denominator``, and 0 where the denominator is 0.
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, NoReturn
 
 RESUME = "; --resume continues if there is a checkpoint next to the output"
-LONG = ("design", "certify", "reproduce")
+LONG = ("design", "certify", "reproduce", "sweep")
 """Commands that --resume continues."""
+
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""One, as in a worker, unless the user has set it: the last bit of a sum depends on it, and more are slower on our sizes."""
 
 
 def main() -> None:
@@ -18,6 +22,8 @@ def main() -> None:
     from .streams import watch_streams
 
     watch_streams()
+    for name in BLAS_THREADS:
+        os.environ.setdefault(name, "1")  # before NumPy is imported
     quick = quick_arguments(sys.argv[1:])
     try:
         if quick is None:

@@ -20,6 +20,7 @@ import numpy as np
 from ..aggregators.grid import corners
 from ..conic import solve_cones
 from ..game.interpolated_master import InterpolatedCuts, InterpolatedMaster
+from ..numerics import dot
 from ..structures.binary_structure import independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
@@ -143,7 +144,7 @@ class ContinuousNature(IndependentNature):
         slope = 2 * (roots.T @ residual) + bonds.T @ multipliers
         slack = polyhedron.unequal_side[: polyhedron.bonds]
         moves = np.where(self.tables.pinned, 0.0, np.minimum(slope * (0.0 - y), slope * (1.0 - y)))
-        return float(residual @ residual + multipliers @ (bonds @ y - slack) + moves.sum())
+        return dot(residual, residual) + dot(multipliers, bonds @ y - slack) + float(moves.sum())
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:
         """Plausible forecasts, which can cost something between the knots: only as far from the borders as they hardly do."""

@@ -30,6 +30,7 @@ from ..aggregators.rules import get_rule
 from ..errors import SolverError, UnsupportedError
 from ..game.feasible import FeasibleTables, symmetric_tables
 from ..game.master_programme import Cuts
+from ..numerics import dot
 from ..wording import counted, outward
 from .conditionally_independent import grid
 from .nature import Answer, LabelledStructures, Mixture, Nature
@@ -179,7 +180,7 @@ def worst_law(x: Floats, agents: int, losses: Floats) -> CalibratedLaw:
     at_most = float((gain - calibration.T @ alpha).max())  # a bound for any alpha, whatever the solver did
     masses = np.zeros(2 * len(drawn))
     masses[come] = np.maximum(solution.x, 0.0)
-    return CalibratedLaw(float(gain @ solution.x), at_most, x[drawn], masses.reshape(-1, 2))
+    return CalibratedLaw(dot(gain, solution.x), at_most, x[drawn], masses.reshape(-1, 2))
 
 
 @dataclass(frozen=True, eq=False)

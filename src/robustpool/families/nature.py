@@ -20,6 +20,7 @@ from ..errors import UnsupportedError
 from ..game.convex_master import ConvexMaster
 from ..game.master_programme import Cuts, MasterProgramme
 from ..game.responders import best_responder
+from ..numerics import dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -213,7 +214,7 @@ class Nature(ABC):
 
     def least(self, cuts: Any, weights: Floats) -> float:
         """The least expected payoff of any table against a mixture of the cuts."""
-        return float(self.responder(cuts.masses(weights, self.tables.cells)).least - weights @ cuts.offset)
+        return float(self.responder(cuts.masses(weights, self.tables.cells)).least) - dot(weights, cuts.offset)
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:  # noqa: ARG002
         """The table to return, at most ``slack`` worse than the given one, and its largest payoff, computed anew."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..aggregators.curve import CurveAggregator
 from ..designs.design import Design
-from ..numerics import normal_cdf
+from ..numerics import dot, normal_cdf
 from .gaussian_quadrature import density, laws, nodes
 from .partial_nature import STEEP, corner_spread, curve_regrets
 from .partial_search import peaks, start_cube, zoomed
@@ -61,7 +61,7 @@ def worst_partial(
 
     def regrets(points: Floats) -> Floats:
         labels = family.structures(points)
-        return np.array([_by_draw(aggregator, one, family.agents, loss, draws) @ draws.weights for one in labels])
+        return np.array([dot(_by_draw(aggregator, one, family.agents, loss, draws), draws.weights) for one in labels])
 
     found, _ = _searched(regrets, cube[::3, CORNERS], starts=3, zooms=7)
     worst = family.structures(found)[0]
@@ -69,7 +69,7 @@ def worst_partial(
     again = _by_draw(aggregator, worst, family.agents, loss, fresh, exactly=True)
     pairs = again.reshape(2, -1).mean(axis=0)
     error = float(pairs.std(ddof=1) / np.sqrt(len(pairs))) if fresh.random else None
-    return WorstCase(float(again @ fresh.weights), family.structure(worst), error=error)
+    return WorstCase(dot(again, fresh.weights), family.structure(worst), error=error)
 
 
 def _searched(regrets: Callable[[Floats], Floats], cube: Floats, *, starts: int, zooms: int) -> tuple[Floats, float]:
@@ -106,4 +106,4 @@ def _by_draw(
     forecasts = forecasts_of(aggregator, reports, 2)
     g = np.repeat(rule.posterior(u)[0], len(apart))
     lost = loss.divergence(forecasts, np.stack((1.0 - g, g), axis=1)).reshape(len(chance), -1)
-    return np.asarray(chance @ lost)
+    return np.sum(chance[:, None] * lost, axis=0)

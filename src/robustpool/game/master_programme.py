@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..conic import diagonal, solve_cones, stacked
+from ..numerics import dot
 from .response import dual_bound, masses_by_cell
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class MasterProgramme:
         if len(bonds):  # the multipliers spare a programme for the best response
             multipliers = polyhedron.multipliers(solution.z, bonds) / total
             masses = cuts.masses(mixture, self.tables.cells)
-            least = dual_bound(self.tables, masses, multipliers) - float(mixture @ cuts.offset)
+            least = dual_bound(self.tables, masses, multipliers) - dot(mixture, cuts.offset)
         return Proposal(table, mixture, solution.stumbled, least)
 
     def _part(self, cuts: Cuts) -> tuple[Integers, MasterProgramme, Cuts]:

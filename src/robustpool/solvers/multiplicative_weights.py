@@ -25,6 +25,7 @@ from .. import checks
 from ..checkpoints import check
 from ..errors import UnsupportedError
 from ..families.nature import NO_CONTINUUM, ListableFamily
+from ..numerics import dot
 from .saved_state import SLACK, is_mixture
 from .solver import Outcome, Solver, State
 
@@ -142,7 +143,7 @@ class MultiplicativeWeights(Solver):
         return WeightsState(
             log_weights=np.zeros(count),
             masses=masses,
-            offset=float(weights @ game.offset),
+            offset=dot(weights, game.offset),
             weight_sum=np.zeros(count),
             mass_sum=np.zeros_like(masses),
             table_sum=np.zeros_like(masses),
@@ -174,7 +175,7 @@ class MultiplicativeWeights(Solver):
         game, upper, tolerance = nature.game, state.upper, self.tolerance if self.epsilon is None else 0.0
 
         def least(weights: Floats) -> float:
-            return float(nature.responder(game.masses(weights)).least - weights @ game.offset)
+            return float(nature.responder(game.masses(weights)).least) - dot(weights, game.offset)
 
         whole = state.lower_weights / math.fsum(state.lower_weights)
         heavy = np.where(whole >= LIGHT * whole.max(), whole, 0.0)
