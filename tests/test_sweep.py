@@ -171,6 +171,9 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
     assert sweep(path, out, resume=True).found == 1
 
 
+ALLOWED = "must be a number, a list of two numbers, true, false or a text of at most 1,000 signs"
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -184,8 +187,19 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
         ('kind = "design"\n[grid]\nagents = []', "\\[grid\\]: agents must be a list of values; it is \\[\\]"),
         ('kind = "design"\nsettings = 3', "\\[settings\\] must be a table of options; it is 3"),
         ('kind = "design"\ncells = [3]', "\\[\\[cells\\]\\] must be a table of options; it is 3"),
-        ('kind = "design"\n[settings]\nagents = 2024-01-01', "must be numbers, texts or lists of these"),
-        ('kind = "design"\n[settings]\ntolerance = nan', "must be numbers, texts or lists of these"),
+        ('kind = "design"\n[settings]\nagents = 2024-01-01', f"{ALLOWED}; it is datetime.date\\(2024, 1, 1\\)"),
+        ('kind = "design"\n[settings]\ntolerance = nan', f"{ALLOWED}; it is nan"),
+        ('kind = "design"\n[[cells]]\nprior-range = ["a", "b"]', f"prior_range {ALLOWED}; it is \\['a', 'b'\\]"),
+        ('kind = "design"\n[grid]\noverlap = [[0, 1, 2]]', f"\\[grid\\]: overlap {ALLOWED}; it is \\[0, 1, 2\\]"),
+        ('kind = "design"\n[settings]\nagents = 9223372036854775808', f"{ALLOWED}; it is 9223372036854775808"),
+        ('kind = "design"\n[settings]\nagents = 0x1' + "0" * 9999, f"{ALLOWED}; it is a whole number of 39,997 bits"),
+        (f'kind = "design"\n[settings]\nfamily = "{"x" * 1001}"', f"{ALLOWED}; it is 'xxx"),
+        ('kind = "design"\n[settings]\nagents = ' + "9" * 5000, "is not TOML: Exceeds the limit"),
+        ('kind = "design"\n[settings]\nprior-range = 1\nprior_range = 1', "given once; 'prior-range' is given with - and with _"),
+        ('kind = "design"\n#\n' + '"a" . b.' * 30 + "c = 1", "line 3 has a key of more than 50 parts"),
+        ('kind = "design"\n#' + "x" * 2**20, "may have at most 1,048,576 bytes; .* has more"),
+        ('kind = "design"\n' + "".join(f"{'x' * 300}{i} = 1\n" for i in range(9)), "it has 'x{90,}[.]{3}x+0', .* and 5 more"),
+        ("kind = [" + "'x', " * 9999 + "]", "it is \\['x', .*, [.]{3}\\][.]"),
         ('kind = "design"\n[grid]\nrounds = [' + "1, " * 400 + "]\nreports = [" + "1, " * 400 + "]", "at most 100,000 cells; it has 160,000"),
     ],
 )  # fmt: skip
@@ -195,6 +209,25 @@ def test_settings_that_are_wrong_are_said_with_their_place(text: str, sentence: 
     with input_error(sentence):
         sweep(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_huge_product_of_grids_is_refused_at_once(tmp_path: Path) -> None:
+    path, values = tmp_path / "s.toml", list(range(1000))
+    names = ("agents", "reports", "priors", "rounds", "tolerance", "epsilon", "lipschitz", "states", "signals")
+    path.write_text('kind = "design"\n[grid]\n' + "".join(f"{name} = {values}\n" for name in names))
+    began = time.process_time()
+    with input_error("must have at most 100,000 cells; it has 1(,000){9}\\."):
+        read_settings(path)
+    assert time.process_time() - began < 1
+
+
+def test_names_that_no_file_can_have(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f'kind = "worst-case"\n[grid]\nrule = ["{"x" * 400}", "a\\u0000b", "", ".", "mean"]\n')
+    done = sweep(path, tmp_path / "out")
+    assert (done.done, done.failed) == (1, 4)
+    errors = [outcome.error or "" for outcome in done.outcomes.values()]
+    assert not [error for error in errors if "Error: " in error]
 
 
 def test_files_that_are_no_settings_or_no_folders(tmp_path: Path, settings: Path) -> None:

@@ -1,11 +1,12 @@
-"""Attack the readers of files: families, designs, fitted pools, and tables in CSV and Parquet.
+"""Attack the readers of files: families, designs, certificates, fitted pools, checkpoints, settings, and tables.
 
     python tools/fuzz_files.py --minutes 10 --only design
 
 A file must be read or refused in one printable sentence, within its time (a second for each kilobyte, and ten to begin with) and
 its memory. Whole files are changed: bytes, and the parts that they are made of (JSON that is signed again; tables with odd types,
-names and encodings). A change that reaches new lines of robustpool is kept, and changed again. Each file is read in a process that
-is reused while it lives, so that a crash of the engine is found too. Run by `make fuzz`, and for a minute each by the slow tests.
+names and encodings; arrays of checkpoints; options of TOML files). A change that reaches new lines of robustpool is kept, and changed
+again. What is claimed of a changed certificate, or continued from a changed checkpoint, must be true. Each file is read in a process
+that is reused while it lives, so that a crash of the engine is found too. Run by `make fuzz`, and for a minute each by the slow tests.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 import robustpool as rp
+from changes import TOKENS, change_place, damaged, places
 from robustpool.designs.design_file import content_hash, design_to_json
 from robustpool.learning.pool_file import pool_to_json
 
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
 
-KINDS = ("family", "design", "pool", "csv", "parquet")
+KINDS = ("family", "design", "certificate", "pool", "checkpoint", "csv", "parquet", "toml")
 SECONDS, SECONDS_PER_KILOBYTE = 10.0, 1.0
 MEGABYTES, MEGABYTES_PER_KILOBYTE = 800, 0.5
 """What reading a file may take, in CPU time and in memory; a table of 1 GB may come from a file of 5 MB."""
@@ -44,10 +48,13 @@ MEGABYTES, MEGABYTES_PER_KILOBYTE = 800, 0.5
 CORPUS, SMALL = 200, 50_000
 """Files that are kept to be changed again, and the bytes that each may have."""
 
-DEEP = (60, 400, 900, 5000)
 
 
 # ------------------------------------------------------------------------------------------------- reading, in a process
+
+
+Read = tuple[str, "Callable[[], str | None]"]
+"""Whether a file was read or refused, and what then says, out of the time, what is false of the result."""
 
 
 def use_family(path: str) -> None:
@@ -80,17 +87,41 @@ def use_table(path: str) -> None:
     rp.read_forecasts(path)
 
 
+def use_certificate(path: str) -> Read:
+    """What `verify` does."""
+    from fuzz_certificates import use_certificate
+
+    return use_certificate(path)
+
+
+def use_checkpoint(path: str) -> Read:
+    """What `--resume` does."""
+    from fuzz_checkpoints import use_checkpoint
+
+    return use_checkpoint(path)
+
+
+def use_settings(path: str) -> None:
+    """What `sweep` does."""
+    from fuzz_settings import use_settings
+
+    use_settings(path)
+
+
 def _show(thing: Any) -> None:
     repr(thing)
     thing._repr_html_()
 
 
-USES: dict[str, Callable[[str], None]] = {
+USES: dict[str, Callable[[str], Read | None]] = {
     "family": use_family,
     "design": use_design,
+    "certificate": use_certificate,
     "pool": use_pool,
+    "checkpoint": use_checkpoint,
     "csv": use_table,
     "parquet": use_table,
+    "toml": use_settings,
 }
 
 
@@ -124,31 +155,38 @@ def serve(kind: str) -> None:
     """Read the files whose names come on standard input, and say what became of each."""
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", RuntimeWarning)  # of numbers that overflow; users would see it
+    if kind == "checkpoint":
+        import fuzz_checkpoints
+
+        fuzz_checkpoints.prepare()
     lines = Lines()
     for line in sys.stdin:
         before, (began, memory) = lines.count, (time.process_time(), reset_peak())
         sys.settrace(lines)
-        answer = outcome(USES[kind], line.rstrip("\n"))
+        answer, falsehood = outcome(USES[kind], line.rstrip("\n"))
         sys.settrace(None)
         spent, used = time.process_time() - began, (peak() - memory) / 1e6
+        if falsehood is not None:
+            false, _ = outcome(lambda _, check=falsehood: (check() or answer, None), "")  # type: ignore[misc]
+            answer = answer if false == answer else f"FALSE, {false}"
         sys.stdout.write(json.dumps([answer, spent, used, lines.count > before]) + "\n")
         sys.stdout.flush()
 
 
-def outcome(use: Callable[[str], None], path: str) -> str:
-    """Read, refused in a sentence, or what is wrong."""
+def outcome(use: Callable[[str], Any], path: str) -> tuple[str, Callable[[], str | None] | None]:
+    """Read, refused in a sentence, or what is wrong; and what else to ask of a file that was read."""
     try:
-        use(path)
+        return use(path) or ("read", None)
     except rp.RobustpoolError as error:
         sentence = str(error)
-        return "refused" if sentence.isprintable() and len(sentence) < 2000 else f"no sentence: {sentence[:500]!a}"
+        printable = sentence.isprintable() and len(sentence) < 2000
+        return "refused" if printable else f"no sentence: {sentence[:500]!a}", None
     except BaseException as error:  # noqa: BLE001  # whatever it is, it is a fault
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         where = "" if trace is None else f" in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-        return f"{type(error).__name__}{where}: {str(error)[:300]!a}"
-    return "read"
+        return f"{type(error).__name__}{where}: {str(error)[:300]!a}", None
 
 
 def reset_peak() -> float:
@@ -170,27 +208,6 @@ def peak() -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------ JSON files
-
-ODD: list[Any] = [None, True, False, "", "1/3", "1/0", "\ud800", "\x00", "a\nb", [], {}, [[]], 0, -1, 1, 2, 0.5, -0.0]
-ODD += [1e-320, 1e299, 1e308, -1e308, 10**30, 10**400, 2**63, float("nan"), float("inf"), "grid", "é" * 300, [0.5, "x"]]
-TOKENS = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b"\\",
-    b"\\ud800",
-    b"1e999",
-    b"NaN",
-    b"-",
-    b"\x00",
-    b"\xff",
-    b"9" * 5000,
-]
-
 
 def json_seeds(kind: str) -> list[bytes]:
     """Whole files of each shape that there is."""
@@ -240,18 +257,6 @@ def _records() -> list[Any]:
     return [plain, timed]
 
 
-def places(data: Any) -> list[tuple[Any, Any]]:
-    """Every object or list of a tree, with each of its keys."""
-    found, stack = [], [data]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (dict, list)):
-            keys = list(node) if isinstance(node, dict) else range(len(node))
-            found += [(node, key) for key in keys]
-            stack += [node[key] for key in keys]
-    return found
-
-
 def changed_json(content: bytes, rng: random.Random) -> bytes:
     """Some bytes, or some parts of the tree, which is signed again."""
     if rng.random() < 0.15:
@@ -260,64 +265,13 @@ def changed_json(content: bytes, rng: random.Random) -> bytes:
         data = json.loads(content)
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             if found := places(data):
-                _change(data, *rng.choice(found), rng)
+                change_place(data, *rng.choice(found), rng)
         if isinstance(data, dict) and "hash" in data:
             data["hash"] = content_hash(data)
         text = json.dumps(data).encode()
     except (ValueError, RecursionError):  # kept for what it was, and now changed as bytes
         return damaged(content, rng, TOKENS)
     return text if len(text) < 3_000_000 else damaged(content, rng, TOKENS)
-
-
-def _change(data: Any, where: Any, key: Any, rng: random.Random) -> None:
-    """One change at a place of a tree."""
-    value, way = where[key], rng.randrange(11)
-    if way <= 2:
-        where[key] = rng.choice(ODD)
-    elif way == 3:
-        del where[key]
-    elif way == 4:
-        other, inner = rng.choice(places(data))
-        where[key] = json.loads(json.dumps(other[inner]))
-    elif way == 5:
-        levels = rng.choice(DEEP)
-        where[key] = json.loads("[" * levels + json.dumps(value) + "]" * levels) if levels < 1000 else [value]
-    elif way == 6:
-        where[key] = [value] * rng.choice([0, 1, 2, 3, 70, 70, 70, 10_000, 100_000])
-    elif way == 7 and isinstance(value, list):
-        where[key] = value[: rng.randrange(len(value) + 1)] if rng.random() < 0.5 else value + value[:1]
-    elif way == 8 and isinstance(value, (int, float)) and not isinstance(value, bool):
-        where[key] = rng.choice(
-            [-value, value + 1, value * 1e300, int(abs(value)) if abs(value) < 1e9 else 7, str(value), value / 3]
-        )
-    elif way == 9 and isinstance(where, dict):
-        where[rng.choice([*where, "", "é", "kind", "x" * 300])] = where.pop(key)
-    elif isinstance(value, str):
-        where[key] = rng.choice(
-            [value + "\ud800", value * 1000, value.upper(), value[:1], value + "\n", "\u202e" + value]
-        )
-    elif isinstance(value, list) and len(value) > 1:
-        rng.shuffle(value)
-
-
-def damaged(content: bytes, rng: random.Random, tokens: list[bytes]) -> bytes:
-    """Some bytes changed, cut out, doubled or put in."""
-    changed = bytearray(content)
-    for _ in range(rng.choice([1, 1, 2, 8])):
-        if not changed:
-            break
-        place, way = rng.randrange(len(changed)), rng.randrange(5)
-        if way == 0:
-            changed[place] ^= 1 << rng.randrange(8)
-        elif way == 1:
-            changed[place : place + 1] = rng.choice(tokens)
-        elif way == 2:
-            del changed[place : place + rng.choice([1, 4, 100])]
-        elif way == 3:
-            changed[place:place] = changed[place : place + rng.choice([1, 4, 100])]
-        else:
-            changed[place:place] = rng.choice(tokens) * rng.choice([1, 1, 1, 1000])
-    return bytes(changed)
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -519,17 +473,35 @@ class Reader:
             self.process.wait()
 
 
+def _attack_on(kind: str) -> tuple[list[bytes], Callable[[bytes, random.Random], bytes], str]:
+    """Whole files of a kind, how they are changed, and how their names end."""
+    if kind == "certificate":
+        import fuzz_certificates
+
+        return fuzz_certificates.seeds().copy(), fuzz_certificates.changed, "json"
+    if kind == "checkpoint":
+        import fuzz_checkpoints
+
+        return fuzz_checkpoints.seeds(), fuzz_checkpoints.changed, "npz"
+    if kind == "toml":
+        import fuzz_settings
+
+        return fuzz_settings.seeds(), fuzz_settings.changed, "toml"
+    if kind == "csv":
+        return csv_seeds(), lambda content, rng: damaged(content, rng, MARKS), "csv"
+    if kind == "parquet":
+        return parquet_seeds(), changed_parquet, "parquet"
+    return json_seeds(kind), changed_json, "json"
+
+
 def attack(kind: str, minutes: float, seed: int, kept: Path) -> tuple[Counter[str], dict[str, str]]:
     """Change and read files until the time is over: how many of each outcome, and the faults with a file for each."""
     rng = random.Random(f"{kind} {seed}")
-    corpus = csv_seeds() if kind == "csv" else parquet_seeds() if kind == "parquet" else json_seeds(kind)
-    change = {"csv": lambda content, rng: damaged(content, rng, MARKS), "parquet": changed_parquet}.get(
-        kind, changed_json
-    )
+    corpus, change, ending = _attack_on(kind)
     counts, faults, reader = Counter[str](), dict[str, str](), Reader(kind)
     end = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / {"csv": "f.csv", "parquet": "f.parquet"}.get(kind, "f.json")
+        path = Path(folder) / f"f.{ending}"
         path.write_bytes(corpus[0])
         while time.monotonic() < end:
             content = change(rng.choice(corpus), rng)

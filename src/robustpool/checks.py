@@ -59,7 +59,13 @@ def _installed(module: str) -> bool:
         return False
 
 
-SHORT = reprlib.Repr()
+class _Short(reprlib.Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        """Python writes no whole number with more than 4,300 digits."""
+        return super().repr_int(x, level) if x.bit_length() < 10_000 else f"a whole number of {x.bit_length():,} bits"
+
+
+SHORT = _Short()
 SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple, SHORT.maxdict = 4, 20, 20, 20
 SHORT.maxstring = SHORT.maxlong = SHORT.maxother = LONGEST_SHOWN = 200
 
@@ -67,8 +73,8 @@ SHORT.maxstring = SHORT.maxlong = SHORT.maxother = LONGEST_SHOWN = 200
 def shown(value: object) -> str:
     """A value as an error shows it: as Python writes it, but never long, whatever a file holds.
 
-    >>> shown([0.5, "x"]), len(shown([["x" * 9999] * 9999])), shown(float("nan"))
-    ("[0.5, 'x']", 203, 'nan')
+    >>> shown([0.5, "x"]), len(shown([["x" * 9999] * 9999])), shown(float("nan")), shown(1 << 99999)
+    ("[0.5, 'x']", 203, 'nan', 'a whole number of 100,000 bits')
     """
     text = SHORT.repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."

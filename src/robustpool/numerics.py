@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SAME_RELATIVE = 1e-9
 SAME_ABSOLUTE = 1e-15
 
+ROUNDING = 1e-6
+"""By how much numbers of a checkpoint may miss what they should be; solvers' answers are more exact than that."""
+
 
 def rounding(values: Floats) -> Floats:
     """How far apart two floats near ``values`` may lie and still be the same number computed in two ways.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -24,6 +25,7 @@ from ..families.world import World
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
 from ..verification.divergences import DIVERGENCES
+from ..verification.verify import verify
 from .certifiable import describe
 from .certificate import Certificate, label_of, write_certificate
 from .common_source import prove_common_source
@@ -134,11 +136,33 @@ def _with_checkpoint(prove: Callable[[Any], Steps], checkpoint: Checkpoint[Any],
             for last in prove(None if start is None else start["proof"]):
                 if last.standing is not None:
                     checkpoint.offer(partial(_standing, last, finished=False))
-                yield last
+                if start is None or last.certificate is None:
+                    yield last
+                else:
+                    yield replace(last, certificate=partial(_checked, last.certificate, checkpoint))
             finished = True
+        except InputError as error:
+            if start is None:
+                raise
+            raise _not_ours(checkpoint, str(error)) from None
         finally:
             if last is not None and last.standing is not None:
                 checkpoint.offer(partial(_standing, last, finished=finished), now=True)
+
+
+def _checked(make: Callable[[], Certificate], checkpoint: Checkpoint[Any]) -> Certificate:
+    """The certificate of a proof that went on from a file: proved again from its own data, as those of a file are."""
+    certificate = make()
+    verdict = verify(certificate.data, budget=sys.maxsize)
+    if not verdict:
+        raise _not_ours(checkpoint, verdict.sentence)
+    return certificate
+
+
+def _not_ours(checkpoint: Checkpoint[Any], why: str) -> InputError:
+    return InputError(
+        f"{str(checkpoint.path)!r} is not what this proof saved, or was changed ({why.rstrip('.')}); move it away, or give another output."
+    )
 
 
 def _standing(step: Progress, *, finished: bool) -> dict[str, Any]:

@@ -80,15 +80,16 @@ def cover(
     if problem.mirrored and Fraction(low) + Fraction(high) == 1:  # exactly, as the verifier: not so for 0.3 and 0.7
         high = 0.5
     if low == 0:
-        tails["low"] = find_tail(problem, goal, mirrored=False) if start is None else start.tails["low"]
+        tails["low"] = _tail(problem, goal, start, "low")
         low = tails["low"].prior
     if high == 1:
-        tails["high"] = find_tail(problem, goal, mirrored=True) if start is None else start.tails["high"]
+        tails["high"] = _tail(problem, goal, start, "high")
         high = float(np.nextafter(1 - tails["high"].prior, 1.0))  # at least that, whatever the rounding
     waiting = list(pairwise(edges(low, high) if low < high else []))  # a tail may have them all
     search = _Search(problem, tolerance, found, goal, tails) if start is None else _continued(problem, tolerance, start)
     number = len(search.intervals)
     if start is not None:
+        check("the tails", start.tails.keys() == tails.keys())
         covered = [end for proved in search.intervals for end in proved.priors]
         ends = [end for priors in waiting[:number] for end in priors]
         check(
@@ -111,6 +112,14 @@ def cover(
             search.open += both
             if search.halving:
                 yield search.state()
+
+
+def _tail(problem: Problem, goal: float, start: Standing | None, end: str) -> Tail:
+    """The tail at an end, as it was saved or found now."""
+    if start is None:
+        return find_tail(problem, goal, mirrored=end == "high")
+    check("the tails", end in start.tails)
+    return start.tails[end]
 
 
 @dataclass

@@ -24,7 +24,7 @@ from ..numerics import dot
 from ..structures.binary_structure import independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
-from .independent_nature import NARROW, IndependentNature, settled
+from .independent_nature import NARROW, IndependentNature, settled, within
 from .nature import Answer, Nature
 from .worst_case import Search, continuous_regrets, labelled, off_grid_regret, starts_from, tabulated, worst_case
 
@@ -85,6 +85,10 @@ class ContinuousNature(IndependentNature):
         points = np.concatenate((polished, starts))
         values = continuous_regrets(aggregator, points, self.tables.loss)
         return Answer(float(values.max()), labelled(points[np.argsort(-values, kind="stable")]))
+
+    def are_allowed(self, priors: Floats, reports: Floats) -> bool:  # noqa: ARG002
+        """See IndependentNature: any reports, and any prior in the range."""
+        return within(priors, self.family.prior_range)
 
     def cuts(self, labels: Floats) -> InterpolatedCuts:
         """See Nature."""

@@ -30,7 +30,7 @@ from ..aggregators.rules import get_rule
 from ..errors import SolverError, UnsupportedError
 from ..game.feasible import FeasibleTables, symmetric_tables
 from ..game.master_programme import Cuts
-from ..numerics import dot
+from ..numerics import ROUNDING, dot
 from ..wording import counted, outward
 from .conditionally_independent import grid
 from .nature import Answer, LabelledStructures, Mixture, Nature
@@ -204,6 +204,18 @@ class CorrelatedNature(Nature):
         law = worst_law(grid(self.family.reports or 0), self.family.agents, loss.table(layout.spread(table)))
         mass = law.masses / law.masses.sum()
         return Answer(law.at_most - self._certain(mass), mass.reshape(1, -1))
+
+    def knows(self, labels: Floats) -> bool:
+        """See Nature: masses that sum to 1, by which each report is the chance of the event given it."""
+        steps, agents = self.family.reports or 0, self.family.agents
+        drawn, x = multisets(steps + 1, agents), grid(steps)
+        if labels.shape[1] != 2 * len(drawn) or not (labels >= 0).all():
+            return False
+        masses = labels.reshape(len(labels), -1, 2)
+        often = (drawn[:, :, None] == np.arange(len(x))).sum(axis=1)  # (profiles, reports)
+        away = np.einsum("mpk,pr->mrk", masses, often) @ np.array([0.0, 1.0]) - x * (masses.sum(axis=2) @ often)
+        sums = masses.sum(axis=(1, 2))
+        return bool((np.abs(sums - 1.0) <= ROUNDING).all() and (np.abs(away) <= ROUNDING).all())
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""

@@ -158,6 +158,11 @@ class FiniteNature(Nature):
         worst = worst[np.argsort(-payoffs[worst], kind="stable")]
         return Answer(float(payoffs.max()), worst[:, None].astype(np.float64))
 
+    def knows(self, labels: Floats) -> bool:
+        """See Nature: whole numbers of structures that there are."""
+        whole = (labels == np.rint(labels)) & (labels >= 0) & (labels < len(self.game.family))
+        return labels.shape[1] == 1 and bool(whole.all())
+
     def cuts(self, labels: Floats) -> Cuts:
         """See Nature."""
         game, start, numbers = self.game, self.game.family.start, labels[:, 0].astype(np.int64)

@@ -28,7 +28,7 @@ from ..game.feasible import FeasibleTables, symmetric_tables
 from ..wording import counted
 from .compass import climbed
 from .conditionally_independent import ConditionallyIndependent
-from .nature import Answer, LabelledStructures, Mixture, Nature
+from .nature import Answer, LabelledStructures, Mixture, Nature, unseen
 from .regret import expected_divergence, forecasts_of
 from .world import World
 from .worst_case import SAME, WorstCase
@@ -207,6 +207,10 @@ class IdenticalNature(Nature):
             if prior <= 0.5 or not self.mirrored:
                 parts.append(np.column_stack((np.full(len(pairs), prior), pairs)))
         return np.concatenate(parts)
+
+    def knows(self, labels: Floats) -> bool:
+        """See Nature."""
+        return labels.shape[1] == self.labels.shape[1] and not len(unseen(self.labels, labels))
 
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature: k agents say high, n - k low."""

@@ -25,12 +25,13 @@ from ..aggregators.restrictions import Constrained, Mirrored, Restriction, Symme
 from ..aggregators.rules import get_rule
 from ..game.feasible import posterior_tables, symmetric_tables
 from ..game.master_programme import Aim, MasterProgramme
+from ..numerics import ROUNDING
 from ..structures.binary_structure import independent_masses, independent_profiles, omniscient_posterior
 from .conditionally_independent import IndependentStructures
 from .finite_game import MOST_CUTS, FiniteNature, finite_game
 from .grid_oracle import WorstStructures, joined, parameters, worst_any_prior, worst_by_pair, worst_by_prior
 from .many_agents import MOST_WORK, symmetric_table, work, worst_any_prior_of, worst_of
-from .nature import Answer, Mixture, Nature, unseen
+from .nature import Answer, Mixture, Nature, are_multiples, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,6 +150,20 @@ class IndependentNature(Nature):
         value = float(np.concatenate((response.values, losses)).max())
         return Answer(value, np.concatenate((response.worst(MOST_CUTS), certain)))
 
+    def knows(self, labels: Floats) -> bool:
+        """See Nature: priors and reports on the grids, low <= prior <= high, where the masses sum to 1."""
+        if labels.shape[1] != 1 + 2 * self.family.agents or not ((labels >= 0) & (labels <= 1)).all():
+            return False
+        priors, reports = parameters(labels)
+        return self.are_allowed(priors, reports) and _are_structures(priors, reports)
+
+    def are_allowed(self, priors: Floats, reports: Floats) -> bool:
+        """Whether the family has these priors and reports."""
+        family = self.family
+        if family.priors is not None and not are_multiples(priors, family.priors):
+            return False
+        return within(priors, family.prior_range) and are_multiples(reports, len(family.report_grid) - 1)
+
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
         priors, reports = parameters(labels)
@@ -234,6 +249,18 @@ class IndependentNature(Nature):
         """The loss of a table where everybody reports 0, or 1, and is right."""
         forecast = self.by_profile(table)[-corner]  # the first profile, or the last
         return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, corner])
+
+
+def within(values: Floats, ends: tuple[float, float]) -> bool:
+    """Whether numbers lie between two others, but for rounding."""
+    return bool(((values >= ends[0] - ROUNDING) & (values <= ends[1] + ROUNDING)).all())
+
+
+def _are_structures(priors: Floats, reports: Floats) -> bool:
+    """Whether every prior lies between each agent's reports: else some signal would have a chance below 0, or above 1."""
+    masses = independent_masses(priors, reports).sum(axis=(1, 2))
+    ordered = (reports[:, :, 0] <= priors[:, None] + ROUNDING) & (priors[:, None] <= reports[:, :, 1] + ROUNDING)
+    return bool(ordered.all() and (np.abs(masses - 1.0) <= ROUNDING).all())
 
 
 def _roughness(nature: IndependentNature) -> tuple[Any, Floats]:

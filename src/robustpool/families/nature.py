@@ -20,7 +20,7 @@ from ..errors import UnsupportedError
 from ..game.convex_master import ConvexMaster
 from ..game.master_programme import Cuts, MasterProgramme
 from ..game.responders import best_responder
-from ..numerics import dot
+from ..numerics import ROUNDING, dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,6 +82,15 @@ class Answer(NamedTuple):
 
     value: float
     labels: Floats
+
+
+def are_multiples(values: Floats, steps: int) -> bool:
+    """Whether numbers are multiples of 1/``steps``, but for rounding.
+
+    >>> are_multiples(np.array([0.1, 0.3]), 10), are_multiples(np.array([0.15]), 10)
+    (True, False)
+    """
+    return bool((np.abs(values * steps - np.rint(values * steps)) <= ROUNDING).all())
 
 
 def unseen(labels: Floats, more: Floats) -> Floats:
@@ -193,6 +202,10 @@ class Nature(ABC):
     def first_labels(self) -> Floats:
         """Structures that are known to matter; none, unless a subclass knows some."""
         return np.zeros((0, 0))
+
+    def knows(self, labels: Floats) -> bool:  # noqa: ARG002
+        """Whether structures have these labels, which come from a file and are finite: else a bound on them says nothing."""
+        return True
 
     def cuts(self, labels: Floats) -> Any:
         """The structures with these labels as the master wants them."""

@@ -21,15 +21,15 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError, UnsupportedError
-from ..numerics import sigma
+from ..numerics import ROUNDING, sigma
 from ..structures.binary_structure import independent_masses, independent_profiles
 from ..wording import counted
 from .compass import climbed
 from .conditionally_independent import ConditionallyIndependent
 from .grid_oracle import WorstStructures, joined, parameters, worst_by_prior
-from .independent_nature import IndependentNature, has_oracle, independent_nature
+from .independent_nature import IndependentNature, has_oracle, independent_nature, within
 from .many_agents import MOST_WORK, symmetric_table, work, worst_of
-from .nature import LabelledStructures, Mixture, Nature
+from .nature import LabelledStructures, Mixture, Nature, are_multiples
 from .regret import expected_divergence
 from .world import World
 from .worst_case import STARTS, STEPS, WorstCase, decode, encode, inside, logit, logit_range, random_starts, tabulated
@@ -299,11 +299,29 @@ class NeglectNature(IndependentNature):
         values, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
         return WorstStructures(values, labels)
 
+    def knows(self, labels: Floats) -> bool:
+        """See Nature: what is said lies on the grid; or all is certain."""
+        inner = labels[(labels != labels[:, :1]).any(axis=1)] if labels.shape[1] > 1 else labels
+        powers, levels = inner[:, -1:], self.family.levels
+        return (
+            super().knows(labels[:, :-1])
+            and within(labels[:, -1], (0.0, 1.0))
+            and bool((np.abs(powers - levels).min(axis=1) <= ROUNDING).all())
+            and are_multiples(self._said(inner), len(self.family.report_grid) - 1)
+        )
+
+    def are_allowed(self, priors: Floats, reports: Floats) -> bool:  # noqa: ARG002
+        """See IndependentNature: the grid of reports is that of what is said."""
+        return are_multiples(priors, self.family.priors) and within(priors, self.family.prior_range)
+
+    def _said(self, labels: Floats) -> Floats:
+        priors, posteriors = parameters(labels[:, :-1])
+        return neglected(posteriors, priors[:, None, None], labels[:, -1, None, None])
+
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
         priors, posteriors = parameters(labels[:, :-1])
-        said = neglected(posteriors, priors[:, None, None], labels[:, -1, None, None])
-        index = np.rint(said * (len(self.family.report_grid) - 1)).astype(np.int64)
+        index = np.rint(self._said(labels) * (len(self.family.report_grid) - 1)).astype(np.int64)
         return self.profiles(independent_profiles(index)), independent_masses(priors, posteriors)
 
     def settled(self, table: Floats, labels: Floats, slack: float) -> tuple[Floats, float]:

@@ -79,6 +79,15 @@ class PairedNature(Nature):
         structures = sum(float(len(each.pairs)) ** self.agents for each in self.circumstances)
         return 2e-8 * structures + 2e-4 * len(self.circumstances)
 
+    def knows(self, labels: Floats) -> bool:
+        """See Nature: whole numbers of circumstances and of pairs that there are."""
+        if labels.shape[1] != 1 + self.agents or not ((labels == np.rint(labels)) & (labels >= 0)).all():
+            return False
+        if not (labels[:, 0] < len(self.circumstances)).all():
+            return False
+        pairs = np.array([len(self.circumstances[number].pairs) for number in labels[:, 0].astype(np.int64)])
+        return bool((labels[:, 1:] < pairs[:, None]).all())
+
     def support(self, labels: Floats) -> tuple[Integers, Floats]:
         """See Nature."""
         numbers = labels.astype(np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import InputError, UnsupportedError
-from ..numerics import normal_cdf, probit
+from ..numerics import ROUNDING, normal_cdf, probit
 from ..structures.gaussian_structure import MOST_INFORMATION, GaussianStructure, breadth
 from ..wording import counted
 from .world import World
@@ -88,9 +88,22 @@ class PartialInformation(World):
         """The points of the unit cube (m, 3) as structures (t, delta, overlap): a corner is the least overlap and most information."""
         low, high = self.thresholds
         overlap = self.least_overlap + cube[:, 2] * (self.overlap[1] - self.least_overlap)
-        most = np.minimum(min(self.information[1], MOST_INFORMATION), self.knowable / breadth(self.agents, overlap))
-        least = np.minimum(self.information[0], most)
+        least, most = self._information(overlap)
         return np.stack((low + cube[:, 0] * (high - low), least + cube[:, 1] * (most - least), overlap), axis=1)
+
+    def _information(self, overlap: Floats) -> tuple[Floats, Floats]:
+        """The range of delta, given the overlap."""
+        most = np.minimum(min(self.information[1], MOST_INFORMATION), self.knowable / breadth(self.agents, overlap))
+        return np.minimum(self.information[0], most), most
+
+    def has(self, labels: Floats) -> bool:
+        """Whether structures (t, delta, overlap) belong to the family, but for rounding."""
+        t, delta, overlap = labels.T
+        low, high = self.thresholds
+        inside = (t >= low - ROUNDING) & (t <= high + ROUNDING)
+        inside &= (overlap >= self.least_overlap - ROUNDING) & (overlap <= self.overlap[1] + ROUNDING)
+        least, most = self._information(np.clip(overlap, self.least_overlap, self.overlap[1]))
+        return bool((inside & (delta >= least - ROUNDING) & (delta <= most + ROUNDING)).all())
 
     def structure(self, label: Floats) -> GaussianStructure:
         """The structure (t, delta, overlap)."""

@@ -80,6 +80,10 @@ class PartialNature(Nature):
         """Of the curve."""
         return self.tables.layout.reports[:, 0, 0]
 
+    def knows(self, labels: Floats) -> bool:
+        """See Nature."""
+        return labels.shape[1] == 3 and self.family.has(labels)
+
     def points(self, labels: Floats) -> Points:
         """What comes with which chance in structures with these labels."""
         return expectations(labels, self.family.agents, probit(self.knots[1:-1]))

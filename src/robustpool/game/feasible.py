@@ -10,6 +10,7 @@ import numpy as np
 
 from ..aggregators.restrictions import lay_out, lay_out_multisets
 from ..conic import stacked
+from ..numerics import ROUNDING
 from ..structures.report_formats import Posterior
 
 if TYPE_CHECKING:
@@ -52,6 +53,29 @@ class FeasibleTables:
     def feasible(self, table: Floats) -> Floats:
         """What a solver returned, with its small violations taken out."""
         return self.layout.differences.repaired(np.where(self.pinned[:, None], self.pins, table), self.pinned)
+
+    def allows(self, table: Floats) -> bool:
+        """Whether a table that comes from a file is one of these, but for rounding."""
+        if table.shape != self.pins.shape or not (np.abs(table - 0.5) <= 0.5 + ROUNDING).all():
+            return False
+        differences, ordered = self.layout.differences, table[:, 1:] if self.states == 2 else table
+        rises = ordered[differences.upper] - ordered[differences.lower]
+        return bool(
+            (np.abs(table.sum(axis=1) - 1.0) <= 1e-9).all()
+            and (np.abs(table - self.pins)[self.pinned] <= ROUNDING).all()
+            and (rises <= differences.slack[:, None] + ROUNDING).all()
+            and self._constraints_hold(table)
+        )
+
+    def _constraints_hold(self, table: Floats) -> bool:
+        """Whether it meets the user's own constraints, as exactly as a convex solver does."""
+        if not self.layout.constraints:
+            return True
+        from .convex_programme import convex_tables
+
+        forecast, rules, _ = convex_tables(self)
+        forecast.value = table[:, 1] if self.states == 2 else table
+        return all(float(np.max(rule.violation())) <= 1e-4 for rule in rules)
 
     def of_cells(self, cells: NDArray[Any]) -> FeasibleTables:
         """The tables of these cells alone, where no constraint binds cells to each other."""

@@ -22,7 +22,8 @@ import numpy as np
 from ..checkpoints import check
 from ..errors import InputError
 from ..families.nature import unseen
-from .saved_state import SLACK, is_mixture
+from ..numerics import ROUNDING
+from .saved_state import is_mixture
 from .solver import Outcome, Solver, State
 
 if TYPE_CHECKING:
@@ -90,15 +91,18 @@ class CuttingPlanes(Solver):
         return BundleState(table=table, centre=table, label=label, idle=np.zeros(len(label), dtype=np.int64))
 
     def check_saved(self, nature: Nature, state: BundleState) -> None:
-        """See Solver: nature knows the structures, and the mixture has a bound."""
-        shape = nature.tables.cells, nature.tables.states
+        """See Solver: the aggregator may say the tables, nature knows the structures, and the bounds are theirs."""
         for table in (state.table, state.centre):
-            check("a table", table.shape == shape and bool((np.abs(table - 0.5) <= 0.5 + SLACK).all()))
+            check("a table", nature.tables.allows(table))
+        for labels in (state.label, state.lower_label):
+            check("a structure", len(labels) > 0 and nature.knows(labels))
         check("idle", len(state.idle) == len(state.label) > 0 and bool((state.idle >= 0).all()))
         check("the mixture", len(state.lower_label) == len(state.lower_weights) > 0 and is_mixture(state.lower_weights))
         check("rho", state.rho > 0)
-        nature.cuts(state.label)
-        check("the mixture", math.isfinite(nature.least(nature.cuts(state.lower_label), state.lower_weights)))
+        least = nature.least(nature.cuts(state.lower_label), state.lower_weights)
+        check("the lower bound", math.isfinite(least) and state.lower <= least + ROUNDING)
+        if nature.exact:  # a search may find more today than it did then
+            check("the upper bound", state.upper >= nature.answer(state.centre).value - ROUNDING)
 
     def iterate(self, nature: Nature, state: BundleState | None = None) -> Iterator[BundleState]:
         """Round after round, without end; from ``state`` on if it is given."""

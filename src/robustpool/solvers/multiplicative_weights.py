@@ -25,8 +25,8 @@ from .. import checks
 from ..checkpoints import check
 from ..errors import UnsupportedError
 from ..families.nature import NO_CONTINUUM, ListableFamily
-from ..numerics import dot
-from .saved_state import SLACK, is_mixture
+from ..numerics import ROUNDING, dot
+from .saved_state import is_mixture
 from .solver import Outcome, Solver, State
 
 if TYPE_CHECKING:
@@ -158,10 +158,23 @@ class MultiplicativeWeights(Solver):
         for name in ("log_weights", "masses", "weight_sum", "mass_sum", "table_sum", "upper_table"):
             check(name, getattr(state, name).shape == getattr(first, name).shape)
         for name in ("masses", "weight_sum", "mass_sum", "table_sum", "upper_table"):
-            check(name, bool((getattr(state, name) >= -SLACK).all()))
-        check("log_weights", bool((state.log_weights <= 0).all()))
+            check(name, bool((getattr(state, name) >= -ROUNDING).all()))
+        check("log_weights", bool((state.log_weights <= 0).all() and state.log_weights.max() >= -ROUNDING))
         check("saved_weights", len(state.lower_weights) == len(first.log_weights) and is_mixture(state.lower_weights))
-        check("rate", state.rate > 0)
+        check("rate", state.rate > 0 and (self.epsilon is None or state.rate == first.rate))
+        game, tables = nature.game, nature.tables
+        check("a table", tables.allows(state.upper_table) and tables.allows(state.table_sum / state.round))
+        check("weight_sum", abs(state.weight_sum.sum() - state.round) <= ROUNDING * state.round)
+        for name, weights, masses, offset in (
+            ("masses", state.weights, state.masses, state.offset),
+            ("mass_sum", state.weight_sum, state.mass_sum, state.offset_sum),
+        ):
+            check(name, np.allclose(game.masses(weights), masses, ROUNDING, ROUNDING))
+            check(name, bool(np.isclose(weights @ game.offset, offset, ROUNDING, ROUNDING)))
+        check("the lower bound", state.lower <= self._least(nature, state.lower_weights) + ROUNDING)
+        check("the upper bound", state.upper >= float(game.payoffs(state.upper_table).max()) - ROUNDING)
+        if state.round >= self.last_round(nature) and self.epsilon is not None:
+            check("the bounds", state.upper - state.lower <= self.epsilon + ROUNDING)
 
     def iterate(self, nature: FiniteNature, state: WeightsState | None = None) -> Iterator[WeightsState]:
         """Round after round, without end; from ``state`` on if it is given."""
@@ -172,19 +185,19 @@ class MultiplicativeWeights(Solver):
 
     def outcome(self, nature: FiniteNature, state: WeightsState) -> Outcome:
         """The best mixture, without the structures that hardly weigh if that hardly costs anything."""
-        game, upper, tolerance = nature.game, state.upper, self.tolerance if self.epsilon is None else 0.0
-
-        def least(weights: Floats) -> float:
-            return float(nature.responder(game.masses(weights)).least) - dot(weights, game.offset)
-
+        upper, tolerance = state.upper, self.tolerance if self.epsilon is None else 0.0
         whole = state.lower_weights / math.fsum(state.lower_weights)
         heavy = np.where(whole >= LIGHT * whole.max(), whole, 0.0)
         heavy /= math.fsum(heavy)
-        lower, trimmed = least(whole), least(heavy)
+        lower, trimmed = self._least(nature, whole), self._least(nature, heavy)
         most = tolerance if upper - lower <= tolerance else (upper - lower) * 1.001
         weights, lower = (heavy, trimmed) if upper - trimmed <= most else (whole, lower)
         labels = np.arange(len(weights), dtype=np.float64)[:, None]
         return Outcome(state.upper_table, labels[:0], nature.mixture(labels, weights), lower)
+
+    def _least(self, nature: FiniteNature, weights: Floats) -> float:
+        """The least expected payoff of any table against a mixture."""
+        return float(nature.responder(nature.game.masses(weights)).least) - dot(weights, nature.game.offset)
 
     def step(self, game: FiniteGame, responder: Responder, state: WeightsState) -> WeightsState:
         """One round."""

@@ -13,8 +13,9 @@ import numpy as np
 from .. import __version__
 from ..checkpoints import SECONDS, Checkpoint, job_hash
 from ..designs.records import Guarantee, Settings, TracePoint
-from ..errors import UnsupportedError, WorkersLostError
+from ..errors import SolverError, UnsupportedError, WorkersLostError
 from ..game.convex_programme import user_cones
+from ..numerics import ROUNDING
 from .cutting_planes import with_head_start
 from .saved_state import state_from_data, state_to_data
 from .solution import Solution, Stopped
@@ -123,6 +124,15 @@ class Run:
         self.solver.check_saved(self.nature, state)
         return state, trace
 
+    def _check_promise(self, gap: float) -> None:
+        """The theorem bounds the gap; what was left out of the mixture may add a thousandth."""
+        epsilon = self.settings.epsilon or 0.0
+        if gap > 1.001 * epsilon + ROUNDING:
+            raise SolverError(
+                f"after all rounds the theorem promises a gap of at most {epsilon:g}, and it is {gap:.3g}; if the run continued "
+                "from a checkpoint, that is not one of this run: delete it and begin again."
+            )
+
     def _check_finite(self, state: State) -> None:
         """By the third round some table has a finite payoff if any has."""
         if state.round >= 3 and not math.isfinite(state.upper):
@@ -173,6 +183,8 @@ class Run:
         table, upper = self.nature.settled(table, outcome.labels, 0.1 * tolerance)
         if stopped is Stopped.GAP and upper - outcome.lower > tolerance * (1 + 1e-9) + 1e-12:
             stopped = Stopped.SEARCH  # nature on the continuum is a search, and the last one may find more
+        if stopped is Stopped.THEORY:
+            self._check_promise(float(upper) - outcome.lower)
         return Solution(
             family=self.family,
             aggregator=self.nature.aggregator(table),

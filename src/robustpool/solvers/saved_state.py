@@ -10,6 +10,7 @@ import numpy as np
 
 from ..checkpoints import check
 from ..designs.records import TracePoint
+from ..numerics import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="State")
 
 MAY_BE_INFINITE = ("lower", "upper", "predicted", "expected")
-SLACK = 1e-6
-"""By how much bounds may cross for rounding's sake, and weights may miss their sum."""
-
 
 def state_to_data(state: State, trace: Sequence[TracePoint]) -> dict[str, Any]:
     """A state and how it came about, as arrays by name."""
@@ -42,7 +40,7 @@ def state_from_data(data: Any, first: S) -> tuple[S, list[TracePoint]]:
         check(name, _is_like(name, value, getattr(first, name)))
     state = type(first)(**values)
     check("round", state.round >= 1)
-    check("the bounds", state.lower <= state.upper + SLACK)
+    check("the bounds", state.lower <= state.upper + ROUNDING)
     check(
         "the trace", isinstance(trace, np.ndarray) and trace.dtype == float and trace.ndim == 2 and trace.shape[1] == 4
     )
@@ -64,4 +62,4 @@ def _is_like(name: str, value: Any, first: Any) -> bool:
 
 def is_mixture(weights: Any) -> bool:
     """Whether weights are those of a mixture."""
-    return bool((weights >= 0).all() and abs(weights.sum() - 1) <= SLACK)
+    return bool((weights >= 0).all() and abs(weights.sum() - 1) <= ROUNDING)

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from itertools import product
@@ -25,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import InputError
+from ..checks import printable, shown
+from ..errors import InputError, TooLargeError
 from ..families.asked_world import AskedWorld
 from ..wording import listed
 
@@ -47,6 +50,15 @@ FILES = ("family", "rule")
 """Options that may name a file, which stands beside the settings."""
 
 MOST_CELLS = 100_000
+MOST_BYTES = 2**20
+MOST_SIGNS = 1000
+"""Of a text."""
+
+LARGEST = 2**63
+"""Whole numbers are smaller: the table of the results has no larger ones."""
+
+TOO_DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
+"""A key of so many parts: settings have three at most, and the time to read a key grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -65,38 +77,56 @@ class Cell:
 
 def read_settings(path: FilePath) -> list[Cell]:
     """The cells of a file, in its order; twice the same is one."""
-    place = Path(path)
+    data, folder = _parsed(Path(path)), Path(path).parent
+    cells: dict[str, Cell] = {}
+    hashes: dict[Path, str | None] = {}
+    for options in _combinations(data, str(path)):
+        cell = _cell(str(data["kind"]), options, folder, hashes)
+        cells.setdefault(cell.digest, cell)
+    return list(cells.values())
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    """The content of a TOML file that is not too large."""
     try:
-        data = tomllib.loads(place.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise TooLargeError(f"a file of settings may have at most {MOST_BYTES:,} bytes; {str(path)!r} has more.")
+        text = content.decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"the file {str(path)!r} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({getattr(error, 'strerror', None) or error}).") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{str(path)!r} is not TOML: {error}.") from None
-    cells: dict[str, Cell] = {}
-    for options in _combinations(data, str(path)):
-        cell = _cell(str(data["kind"]), options, place.parent)
-        cells.setdefault(cell.digest, cell)
-    return list(cells.values())
+    if (deep := TOO_DEEP.search(text)) is not None:
+        line = text.count("\n", 0, deep.start()) + 1
+        raise InputError(f"{str(path)!r} is not a file of settings: line {line} has a key of more than 50 parts.")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also of a number with too many digits
+        raise InputError(f"{str(path)!r} is not TOML: {printable(str(error)).rstrip('.')}.") from None
 
 
 def _combinations(data: dict[str, Any], path: str) -> Iterator[dict[str, Any]]:
     """The options of each cell."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in OPTIONS:
-        raise InputError(f"{path!r} must have a kind, one of {', '.join(OPTIONS)}; it is {kind!r}.")
+        raise InputError(f"{path!r} must have a kind, one of {', '.join(OPTIONS)}; it is {shown(kind)}.")
     if unknown := [name for name in data if name not in ("kind", "settings", "grid", "cells")]:
         raise InputError(
-            f"{path!r} may have kind, settings, grid and cells; it has {listed([repr(n) for n in unknown])}."
+            f"{path!r} may have kind, settings, grid and cells; it has {listed([shown(name) for name in unknown])}."
         )
     shared = _table(data.get("settings", {}), kind, path, "[settings]")
+    _check_values([shared], path, "[settings]")
     grids = _tables(data.get("grid", []), kind, path, "[grid]")
     single = _tables(data.get("cells", []), kind, path, "[[cells]]")
+    _check_values(single, path, "[[cells]]")
     for grid in grids:
         for name, values in grid.items():
             if not isinstance(values, list) or not values:
-                raise InputError(f"{path!r}, [grid]: {name} must be a list of values; it is {values!r}.")
+                raise InputError(f"{path!r}, [grid]: {name} must be a list of values; it is {shown(values)}.")
+            for value in values:
+                _check_value(value, name, path, "[grid]")
     count = len(single) + sum(prod(map(len, grid.values())) for grid in grids)
     if not count and not shared:
         raise InputError(f"{path!r} has no cells: give lists in [grid], or options in [[cells]].")
@@ -119,32 +149,67 @@ def _tables(data: Any, kind: str, path: str, place: str) -> list[dict[str, Any]]
 def _table(data: Any, kind: str, path: str, place: str) -> dict[str, Any]:
     """The options of a table by our names."""
     if not isinstance(data, dict):
-        raise InputError(f"{path!r}, {place} must be a table of options; it is {data!r}.")
+        raise InputError(f"{path!r}, {place} must be a table of options; it is {shown(data)}.")
     named = {name.replace("-", "_"): value for name, value in data.items()}
     for name in named:
         if name not in OPTIONS[kind]:
             raise InputError(
-                f"{path!r}, {place}: {name!r} is no option of {kind!r}; the options are {', '.join(OPTIONS[kind])}."
+                f"{path!r}, {place}: {shown(name)} is no option of {kind!r}; the options are {', '.join(OPTIONS[kind])}."
             )
+    if len(named) < len(data):
+        twice = next(name for name in data if "-" in name and name.replace("-", "_") in data)
+        raise InputError(f"{path!r}, {place}: an option may be given once; {twice!r} is given with - and with _.")
     return named
 
 
-def _cell(kind: str, options: dict[str, Any], folder: Path) -> Cell:
+def _check_values(tables: list[dict[str, Any]], path: str, place: str) -> None:
+    for table in tables:
+        for name, value in table.items():
+            _check_value(value, name, path, place)
+
+
+def _check_value(value: Any, name: str, path: str, place: str) -> None:
+    """What an option may be: nothing that is long, and nothing that a table cannot hold."""
+    if isinstance(value, str):
+        good = len(value) <= MOST_SIGNS
+    elif isinstance(value, list):
+        good = len(value) == 2 and all(_is_number(each) for each in value)
+    else:
+        good = isinstance(value, bool) or _is_number(value)
+    if not good:
+        raise InputError(
+            f"{path!r}, {place}: {name} must be a number, a list of two numbers, true, false or a text of at most "
+            f"{MOST_SIGNS:,} signs; it is {shown(value)}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool) and -LARGEST <= value < LARGEST
+
+
+def _cell(kind: str, options: dict[str, Any], folder: Path, hashes: dict[Path, str | None]) -> Cell:
     """A cell, with files by their whole paths, and the hash of its options and of the content of these files."""
     contents = {}
     for name in FILES:
         file = folder / str(options.get(name, ""))
-        if name in options and file.is_file():
-            contents[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+        if name in options and (content := _hash_of(file, hashes)) is not None:
+            contents[name] = content
             options = options | {name: str(file.resolve())}
     about = {**{name: value for name, value in options.items() if name not in contents}, "files": contents}
-    try:
-        text = json.dumps([kind, about, __version__], sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"the options of a cell must be numbers, texts or lists of these; they are {options!r}."
-        ) from None
+    text = json.dumps([kind, about, __version__], sort_keys=True)
     return Cell(kind, options, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _hash_of(file: Path, hashes: dict[Path, str | None]) -> str | None:
+    """That of the content of a file, which is read once; None if it is no file, but perhaps the name of a rule."""
+    if file not in hashes:
+        try:
+            hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+        except OSError:  # a name that is too long for a file; or whoever reads it will say what is wrong
+            hashes[file] = None
+    return hashes[file]
 
 
 def _shown(value: Any) -> str:
