@@ -19,10 +19,12 @@ import robustpool as rp
 from programs import PROGRAM, run_robustpool
 from refusals import input_error
 from robustpool.locks import locked
+from robustpool.solvers.cutting_planes import CuttingPlanes
 from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
-from robustpool.sweeps.settings import read_settings
-from robustpool.sweeps.work import work
+from robustpool.sweeps.settings import OPTIONS, read_settings
+from robustpool.sweeps.table import write_table
+from robustpool.sweeps.work import KINDS, NUMBERS, work
 
 EXAMPLE = Path(str(files("robustpool.sweeps") / "examples" / "value-curves.toml"))
 DESIGNS = """kind = "design"
@@ -94,12 +96,12 @@ def test_only_what_is_left_is_done_again(settings: Path, tmp_path: Path, monkeyp
 
     monkeypatch.setattr(runner, "work", counted)
     again = sweep(settings, out, resume=True)
-    assert (done, again.found, again.rows()) == ([], 5, first.rows())
+    assert (done, again.kept, again.rows()) == ([], 5, first.rows())
     (first.home(first.cells[1]) / "result.json").write_text("{")  # damaged
     (first.home(first.cells[2]) / "design.json").unlink()  # lost
     settings.write_text(DESIGNS.replace("agents = 3", "agents = 4"))  # another cell
     again = sweep(settings, out, resume=True)
-    assert again.found == 2
+    assert again.kept == 2
     assert [(cell["agents"], cell.get("prior_range")) for cell in done] == [(1, [0.1, 0.5]), (2, [0.0, 1.0]), (4, None)]
     assert again.done == 5
 
@@ -156,7 +158,7 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
         [PROGRAM, "sweep", str(path), "-o", str(out), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     deadline = time.monotonic() + 100
-    while not ([*out.glob("cells/*/result.json")] and [*out.glob("cells/*/checkpoint.npz")]):  # the second is at work
+    while len({path.parent for name in ("result.json", "checkpoint.npz") for path in out.glob(f"cells/*/{name}")}) < 2:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.02)
@@ -168,7 +170,121 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
         assert not json.loads(said)["finished"]
         assert len((out / "results.csv").read_text().splitlines()) == 2
     path.write_text('kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n')
-    assert sweep(path, out, resume=True).found == 1
+    assert sweep(path, out, resume=True).kept == 1
+
+
+def test_a_cell_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, rounds = tmp_path / "s.toml", list[int]()
+    path.write_text(
+        'kind = "design"\n[[cells]]\nreports = 8\npriors = 20\ntolerance = 1e-9\nprior_range = [0.1, 0.9]\n'
+    )
+    step = CuttingPlanes.step
+
+    def stopped_in_the_second_round(self: CuttingPlanes, nature: Any, master: Any, state: Any) -> Any:
+        rounds.append(state.round)
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+        return step(self, nature, master, state)
+
+    monkeypatch.setattr(CuttingPlanes, "step", stopped_in_the_second_round)
+    stopped = sweep(path, tmp_path / "out")
+    assert (stopped.finished, stopped.done) == (False, 0)
+    assert sweep(path, tmp_path / "out", resume=True).done == 1
+    assert rounds[:3] == [0, 1, 1]
+    whole = sweep(path, tmp_path / "whole")
+    again = sweep(path, tmp_path / "out", resume=True)
+    assert (again.kept, again.outcomes[again.cells[0].digest].numbers) == (
+        1,
+        whole.outcomes[whole.cells[0].digest].numbers,
+    )
+
+
+def test_a_cell_that_failed_is_done_again(tmp_path: Path) -> None:
+    path, out = tmp_path / "s.toml", tmp_path / "out"
+    path.write_text('kind = "worst-case"\n[[cells]]\nrule = "mine.json"\n')
+    first = sweep(path, out)
+    assert (first.done, first.failed) == (0, 1)
+    assert "mine.json' does not exist" in first.failures[0][1]
+    assert [*out.glob("cells/*/failure.json")] != []
+    rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 3, 4), tolerance=1e-2), tmp_path / "mine.json")
+    again = sweep(path, out, resume=True)
+    assert (again.kept, again.done, again.failed) == (0, 1, 0)
+    assert [each["status"] for each in rows_of(out)] == ["done"]
+
+
+def test_files_stand_beside_the_settings_and_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the same name in the current folder is not read: its content would not be part of the cell."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 3, 4), tolerance=1e-2), "mine.json")
+    for text in (
+        'kind = "worst-case"\n[[cells]]\nrule = "mine.json"\n',
+        'kind = "design"\n[[cells]]\nfamily = "mine.json"\n',
+    ):
+        (tmp_path / "s.toml").write_text(text)
+        ((_, error),) = sweep(tmp_path / "s.toml", tmp_path / "out", resume=True).failures
+        assert f"{str(tmp_path / 'mine.json')!r} does not exist" in error
+
+
+def test_whatever_a_cell_ends_with_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlucky(options: dict[str, Any], folder: Path) -> Any:
+        if options["agents"] == 1:
+            raise AttributeError("no such thing")
+        return KINDS["design"](options, folder)
+
+    monkeypatch.setattr("robustpool.sweeps.work.KINDS", KINDS | {"worst-case": unlucky})
+    path = tmp_path / "s.toml"
+    path.write_text('kind = "worst-case"\n[grid]\nagents = [1, 2]\n')
+    done = sweep(path, tmp_path / "out")
+    assert (done.done, done.failures[0][1]) == (1, "AttributeError: no such thing")
+
+
+def test_what_a_cell_comes_to_does_not_hide_an_option(tmp_path: Path) -> None:
+    assert not {name for options in OPTIONS.values() for name in options} & set(NUMBERS)
+    path = tmp_path / "s.toml"
+    path.write_text('kind = "design"\n[[cells]]\nreports = 4\npriors = 8\nrounds = 50\n')
+    (row,) = sweep(path, tmp_path / "out").rows()
+    assert row["rounds"] == 50
+    assert 0 < row["rounds_played"] < 50
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {'x" INTEGER); CREATE TABLE y ("z': 1},
+        {"regret": "text"},
+        {"regret": 2**63},
+        {"regret": [0.1]},
+        [],
+    ],
+)
+def test_a_result_that_no_sweep_writes_is_computed_again(numbers: Any, tmp_path: Path) -> None:
+    path, out = tmp_path / "s.toml", tmp_path / "out"
+    path.write_text('kind = "worst-case"\n[[cells]]\nrule = "mean"\n')
+    first = sweep(path, out)
+    (file,) = out.glob("cells/*/result.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"numbers": numbers}))
+    again = sweep(path, out, resume=True)
+    assert again.kept == 0
+    assert [row["regret"] for row in again.rows()] == [row["regret"] for row in first.rows()]
+
+
+def test_names_of_columns_are_names_and_texts_are_safe_where_they_need_to_be(tmp_path: Path) -> None:
+    write_table([{'a" b': "=1+1"}, {'a" b': "plain"}], tmp_path)
+    assert rows_of(tmp_path) == [{'a" b': "'=1+1"}, {'a" b': "plain"}]
+    assert pl.read_parquet(tmp_path / "results.parquet")['a" b'].to_list() == ["=1+1", "plain"]
+
+
+def test_a_folder_of_somebody_else_is_left_alone(settings: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "cells").mkdir(parents=True)
+    (out / "results.csv").write_text("mine\n")
+    for about in (None, "{}", "[]", "not JSON"):
+        if about is not None:
+            (out / "sweep.json").write_text(about)
+        with pytest.raises(rp.InputError, match=r"^--out must be a new folder or that of a sweep; '.*' is neither\.$"):
+            sweep(settings, out, resume=True)
+    assert (out / "results.csv").read_text() == "mine\n"
 
 
 ALLOWED = "must be a number, a list of two numbers, true, false or a text of at most 1,000 signs"

@@ -85,7 +85,7 @@ def use_settings(file: str) -> None:
             assert error.isprintable() and len(error) < 2000, f"no sentence: {error[:500]!a}"
             assert not error.partition(":")[0].endswith("Error"), error
         again = run.sweep(settings, Path(folder) / "out", resume=True)
-        assert again.found == done.done
+        assert again.kept == done.done
 
 
 def _work_if_tiny(common: None, item: tuple[Cell, str]) -> Outcome:

@@ -1,6 +1,6 @@
 """Run a sweep: each cell is kept as soon as it is there, so that whatever happens only the cells at work are lost.
 
-In the folder: ``cells/HASH/`` with ``result.json`` and the design or the certificate of each cell, or with ``failure.json``;
+In the folder: ``sweep.json``, which says whose it is; ``cells/HASH/`` with ``result.json`` and the design or the certificate of each cell, or with ``failure.json``;
 ``results.csv`` and ``results.parquet`` with a row for each cell, in the order of the settings.
 """
 
@@ -21,14 +21,14 @@ from ..files import check_writable, finite, write_json, write_whole
 from ..locks import HeldError, locked
 from .settings import read_settings
 from .table import write_table
-from .work import CHECKPOINT, Outcome, work
+from .work import CHECKPOINT, Outcome, are_numbers, work
 
 if TYPE_CHECKING:
     from ..typing import FilePath
     from .settings import Cell
 
-FORMAT = "robustpool-sweep-cell/1"
-RESULT, FAILURE, LOCK = "result.json", "failure.json", "sweep.lock"
+FORMAT, CELL_FORMAT = "robustpool-sweep/1", "robustpool-sweep-cell/1"
+ABOUT, RESULT, FAILURE, LOCK = "sweep.json", "result.json", "failure.json", "sweep.lock"
 
 Tell = Callable[["Sweep", str], None]
 """Called with the sweep after each cell, and a line about the cell."""
@@ -41,13 +41,19 @@ class Sweep:
     folder: Path
     cells: list[Cell]
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    found: int = 0  # cells that an earlier run had done
+    kept: int = 0  # cells that an earlier run had done
     finished: bool = False
+
+    @property
+    def failures(self) -> list[tuple[Cell, str]]:
+        """The cells that ended with an error, each with its sentence."""
+        ended = [(cell, self.outcomes.get(cell.digest)) for cell in self.cells]
+        return [(cell, outcome.error) for cell, outcome in ended if outcome is not None and outcome.error is not None]
 
     @property
     def failed(self) -> int:
         """How many cells ended with an error."""
-        return sum(outcome.error is not None for outcome in self.outcomes.values())
+        return len(self.failures)
 
     @property
     def done(self) -> int:
@@ -84,6 +90,7 @@ def sweep(
     it.folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(it.folder / LOCK):
+            write_json(it.folder / ABOUT, {"format": FORMAT, "cells": len(it.cells)})
             _run(it, tell)
     except HeldError as error:
         raise InputError(
@@ -95,7 +102,7 @@ def sweep(
 def _run(it: Sweep, tell: Tell) -> None:
     """Do the cells that are left, and write the table, whatever ends it."""
     it.outcomes = {cell.digest: outcome for cell in it.cells if (outcome := _kept(it.home(cell), cell)) is not None}
-    it.found = len(it.outcomes)
+    it.kept = len(it.outcomes)
     waiting = [cell for cell in it.cells if cell.digest not in it.outcomes]
     try:
         for cell in waiting:
@@ -120,7 +127,7 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
         raise InputError(f"--out must be a folder; {str(folder)!r} is none.")
     check_writable(folder / "results.csv")
     if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):  # a lock alone: killed at the beginning
-        if not (folder / "cells").is_dir():
+        if not _is_ours(folder / ABOUT):
             raise InputError(f"--out must be a new folder or that of a sweep; {str(folder)!r} is neither.")
         if not resume:
             raise InputError(
@@ -128,22 +135,30 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
             )
 
 
+def _is_ours(about: Path) -> bool:
+    """Whether a file says that its folder is that of a sweep."""
+    try:
+        return bool(json.loads(about.read_text(encoding="utf-8"))["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
 def _kept(home: Path, cell: Cell) -> Outcome | None:
     """What an earlier run left of a cell; None if nothing, or if it cannot be read."""
     try:
         data = json.loads((home / RESULT).read_text(encoding="utf-8"))
-        if data["format"] != FORMAT or data["hash"] != cell.digest:
+        if data["format"] != CELL_FORMAT or data["hash"] != cell.digest or not are_numbers(data["numbers"]):
             return None
         if not all((home / name).is_file() for name in data["files"]):
             return None
         return Outcome(numbers=dict(data["numbers"]), data=dict(data["result"]), seconds=float(data["seconds"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _keep(home: Path, cell: Cell, outcome: Outcome) -> None:
     """Write the files of a cell; the result comes last, and says that the others are there."""
-    about = {"format": FORMAT, "hash": cell.digest, "kind": cell.kind, "options": cell.options}
+    about = {"format": CELL_FORMAT, "hash": cell.digest, "kind": cell.kind, "options": cell.options}
     if outcome.error is not None:
         write_json(home / FAILURE, about | {"error": outcome.error, "seconds": outcome.seconds})
         return

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..checks import printable, shown
+from ..designs.any_aggregator import is_aggregator_file
 from ..errors import InputError, TooLargeError
 from ..families.asked_world import AskedWorld
 from ..wording import listed
@@ -193,10 +194,14 @@ def _cell(kind: str, options: dict[str, Any], folder: Path, hashes: dict[Path, s
     """A cell, with files by their whole paths, and the hash of its options and of the content of these files."""
     contents = {}
     for name in FILES:
-        file = folder / str(options.get(name, ""))
-        if name in options and (content := _hash_of(file, hashes)) is not None:
-            contents[name] = content
-            options = options | {name: str(file.resolve())}
+        if name in options:
+            file = folder / str(options[name])
+            content = _hash_of(file, hashes)
+            if (
+                content is not None or name == "family" or is_aggregator_file(options[name])
+            ):  # never one of the current folder
+                contents[name] = content
+                options = options | {name: str(file.absolute())}
     about = {**{name: value for name, value in options.items() if name not in contents}, "files": contents}
     text = json.dumps([kind, about, __version__], sort_keys=True)
     return Cell(kind, options, hashlib.sha256(text.encode()).hexdigest())

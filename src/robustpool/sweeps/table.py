@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..files import write_whole
-from ..tables.engine import literal
+from ..tables.engine import identifier, literal
 from ..tables.records import neutral
+from .work import NUMBERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,19 +21,25 @@ def write_table(rows: list[dict[str, Any]], folder: Path) -> None:
     import duckdb
 
     names = list(dict.fromkeys(name for row in rows for name in row))
-    last = [name for name in ("status", "lower", "upper", "gap", "value", "regret") if name in names]
-    ends = [name for name in ("seconds", "error") if name in names]
-    numbers = [name for name in names if name not in (*last, *ends)]
-    names = [*numbers, *last, *ends]
+    last = [name for name in ("status", *NUMBERS, "seconds", "error") if name in names]
+    names = [*(name for name in names if name not in last), *last]
     types = [_type([row.get(name) for row in rows]) for name in names]
-    with duckdb.connect() as connection:
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
-        connection.execute(f"CREATE TABLE results ({columns})")
-        places = ", ".join("?" * len(names))
-        cells = [[_cell(row.get(name), kind) for name, kind in zip(names, types, strict=True)] for row in rows]
-        connection.executemany(f"INSERT INTO results VALUES ({places})", cells)
-        for name, form in FORMATS.items():
-            write_whole(folder / name, partial(_copy, connection, form))
+    columns = ", ".join(f"{identifier(name)} {kind}" for name, kind in zip(names, types, strict=True))
+    for file, form in FORMATS.items():
+        cells = [[row.get(name) for name in names] for row in rows]
+        if file.endswith(".csv"):  # which may be opened in a spreadsheet
+            cells = [[neutral(cell) if isinstance(cell, str) else cell for cell in row] for row in cells]
+        texts = [
+            [
+                str(cell) if kind == "VARCHAR" and cell is not None else cell
+                for cell, kind in zip(row, types, strict=True)
+            ]
+            for row in cells
+        ]
+        with duckdb.connect() as connection:
+            connection.execute(f"CREATE TABLE results ({columns})")
+            connection.executemany(f"INSERT INTO results VALUES ({', '.join('?' * len(names))})", texts)
+            write_whole(folder / file, partial(_copy, connection, form))
 
 
 def _copy(connection: Any, form: str, path: Path) -> None:
@@ -46,7 +53,3 @@ def _type(values: list[Any]) -> str:
         if kinds and kinds <= allowed:
             return name
     return "VARCHAR"
-
-
-def _cell(value: Any, kind: str) -> Any:
-    return neutral(str(value)) if value is not None and kind == "VARCHAR" else value

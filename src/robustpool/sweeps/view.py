@@ -20,25 +20,19 @@ def as_data(it: Sweep) -> dict[str, Any]:
         "done": it.done,
         "failed": it.failed,
         "cells": len(it.cells),
-        "found": it.found,
+        "kept": it.kept,
         "finished": it.finished,
-        "failures": [
-            {"options": cell.options, "error": outcome.error}
-            for cell in it.cells
-            if (outcome := it.outcomes.get(cell.digest)) is not None and outcome.error is not None
-        ],
+        "failures": [{"options": cell.options, "error": error} for cell, error in it.failures],
     }
 
 
 def as_lines(it: Sweep) -> list[str]:
     """The same for people."""
-    before = f" ({counted(it.found, 'cell')} by an earlier run)" if it.found else ""
+    before = f" ({counted(it.kept, 'cell')} by an earlier run)" if it.kept else ""
     lines = [f"{it.done:,} of {counted(len(it.cells), 'cell')} done{before}, {it.failed:,} failed."]
-    failures = as_data(it)["failures"]
-    for failure, cell in zip(failures[:SHOWN], _failed(it), strict=False):
-        lines.append(f"  {cell}: {failure['error']}")
-    if len(failures) > SHOWN:
-        lines.append(f"  and {len(failures) - SHOWN:,} more, in the column error of the table.")
+    lines += [f"  {cell.words}: {error}" for cell, error in it.failures[:SHOWN]]
+    if it.failed > SHOWN:
+        lines.append(f"  and {it.failed - SHOWN:,} more, in the column error of the table.")
     if it.outcomes:
         lines.append(
             f"The table is in {it.folder / 'results.csv'} and results.parquet, the files are in {it.folder / 'cells'}."
@@ -46,9 +40,3 @@ def as_lines(it: Sweep) -> list[str]:
     if not it.finished:
         lines.append("It was stopped; the same command with --resume does the cells that are left.")
     return lines
-
-
-def _failed(it: Sweep) -> list[str]:
-    return [
-        cell.words for cell in it.cells if cell.digest in it.outcomes and it.outcomes[cell.digest].error is not None
-    ]

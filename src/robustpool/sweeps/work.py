@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import deque
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +17,12 @@ from ..errors import InputError, RobustpoolError, UnsupportedError
 from ..families.asked_world import AskedWorld
 from ..families.family_file import load_family
 from ..families.worst_case import worst_case
+from ..processes import own_prefix
 from ..solvers.asked_design import asked_restrictions, asked_world
 from ..solvers.solution import Stopped
 from ..solvers.solve import solve
 from ..views import results
-from .settings import SOLVING, WORLD
+from .settings import LARGEST, SOLVING, WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,13 +44,26 @@ class Outcome:
     error: str | None = None
 
 
+NUMBERS = ("lower", "upper", "gap", "rounds_played", "converged", "regret", "proved", "value", "finished")
+"""What a cell comes to, by the columns of the table; none is also the name of an option."""
+
+
+def are_numbers(data: Any) -> bool:
+    """Whether plain data are numbers that a cell can come to."""
+    return isinstance(data, dict) and all(
+        name in NUMBERS
+        and (value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < LARGEST))
+        for name, value in data.items()
+    )
+
+
 def work(_: None, item: tuple[Cell, str]) -> Outcome:
     """Do a cell. A folder, where it exists, is for checkpoints: a worker elsewhere may not have it."""
     cell, folder = item
     began = time.perf_counter()
     try:
         numbers, files, data = KINDS[cell.kind](cell.options, Path(folder))
-    except (RobustpoolError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+    except Exception as error:  # noqa: BLE001  # whatever a cell asks for, the others go on
         sentence = str(error) if isinstance(error, RobustpoolError) else f"{type(error).__name__}: {error}"
         return Outcome(error=sentence, seconds=time.perf_counter() - began)
     return Outcome(numbers, files, data, time.perf_counter() - began)
@@ -71,7 +87,8 @@ def _design(options: dict[str, Any], folder: Path) -> Result:
     if solution.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
     data, _ = results.design(solution, "design.json", None, "")
-    numbers = {name: data[name] for name in ("lower", "upper", "gap", "rounds")} | {"converged": solution.converged}
+    numbers = {name: data[name] for name in ("lower", "upper", "gap")}
+    numbers |= {"rounds_played": data["rounds"], "converged": solution.converged}
     return numbers, {"design.json": _written(lambda path: save_design(solution, path))}, data
 
 
@@ -88,8 +105,11 @@ def _certificate(options: dict[str, Any], folder: Path) -> Result:
         _world(options).check_no_family(options["family"])
     about: Any = options["family"] if "family" in options else _world(options).about(rule)
     proving = {name: options[name] for name in ("loss", "paradigm", "tolerance") if name in options}
-    with keeping(folder / CHECKPOINT) as checkpoint:
-        *_, last = certification(rule, about, checkpoint=checkpoint, resume="auto", **proving)
+    with (
+        keeping(folder / CHECKPOINT) as checkpoint,
+        closing(certification(rule, about, checkpoint=checkpoint, resume="auto", **proving)) as steps,
+    ):
+        (last,) = deque(steps, maxlen=1)  # no step is kept but the last
     if last.certificate is None:
         raise UnsupportedError(f"no bound could be proved for {rule}.")
     certificate = last.certificate()
@@ -120,7 +140,7 @@ def _world(options: dict[str, Any]) -> AskedWorld:
 
 def _written(save: Callable[[Path], object]) -> str:
     """What is written into a file: a worker may be on another machine than the files."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
         path = Path(folder) / "file.json"
         save(path)
         return path.read_text(encoding="utf-8")
