@@ -153,6 +153,21 @@ class PageTest(pytest.Item):
         return self.path, 0, str(self.path.relative_to(ROOT))
 
 
+LONG = """
+reproduction faults execution web_jobs log_odds_certificates worst_case web_malformed combine_page report algorithm_1 hostile_files
+table_page pool_page web_tables design_page combinations notebooks dual_certificates streams log_loss estimator learning forgeries
+mean_certificates real_sets compare_report compare_page many_agents_certificates distributions fit_cli exact_bounds web_docs web_schema
+sweep checkpoints cluster_faults
+"""
+"""The tests that take longest, by file, in processor time and from the longest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long files, so that at the end no worker of pytest-xdist waits for another (--no-loadscope-reorder)."""
+    place = {f"test_{name}.py": number for number, name in enumerate(LONG.split())}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
     return Page.from_parent(parent, path=file_path) if file_path.suffix == ".md" else None
 

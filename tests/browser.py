@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, Request, sync_playwright
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = (400, 1600)
@@ -46,24 +46,74 @@ def chromium() -> Iterator[Browser]:
         try:
             yield browser
         finally:
+            KEPT.clear()
             browser.close()
+
+
+KEPT: dict[str, Page] = {}
+"""Pages that nobody uses, by how their contexts were made. A new context and its processes take a second of processor time."""
+
+
+@contextmanager
+def clean_page(browser: Browser, width: int, *, apart: bool = False, **how: Any) -> Iterator[Page]:
+    """An empty page. It may have been another test's, which passed: then nothing is left of that but what the browser cached.
+
+    What a test adds to its page would stay, such as a listener: it asks for a page ``apart``.
+    """
+    key = repr(sorted(how.items()))
+    page = None if apart else KEPT.pop(key, None)
+    if page is None:
+        page = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
+    elif page.viewport_size != {"width": width, "height": 900}:
+        page.set_viewport_size({"width": width, "height": 900})
+    try:
+        yield page
+        if not apart and key not in KEPT and not page.is_closed():
+            page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+            page.context.clear_cookies()
+            for other in page.context.pages:
+                if other is not page:
+                    other.close()
+            page.goto("about:blank")
+            KEPT[key] = page
+    finally:
+        if KEPT.get(key) is not page:
+            page.context.close()
+
+
+@contextmanager
+def complaining(page: Page, wrong: Callable[[Request], bool]) -> Iterator[list[str]]:
+    """What a page complains of, and where the requests go that are wrong."""
+    complaints: list[str] = []
+
+    def console(message: ConsoleMessage) -> None:
+        complaints.append(f"{message.type}: {message.text}")
+
+    def error(error: Error) -> None:
+        complaints.append(f"error: {error}")
+
+    def request(sent: Request) -> None:
+        if wrong(sent):
+            complaints.append(sent.url)
+
+    listeners: dict[Any, Callable[[Any], None]] = {"console": console, "pageerror": error, "request": request}
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    yield complaints
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
 
 
 @contextmanager
 def opened(browser: Browser, file: Path, width: int = 1600, *, script: bool = True) -> Iterator[Page]:
     """A page from a file; at the end it must have asked for nothing else, and complained of nothing."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-    page.on("request", lambda request: None if harmless(request.url, file) else complaints.append(request.url))
-    try:
+    with (
+        clean_page(browser, width, java_script_enabled=script) as page,
+        complaining(page, lambda sent: not harmless(sent.url, file)) as complaints,
+    ):
         page.goto(file.as_uri())
         yield page
         assert complaints == [], complaints
-    finally:
-        context.close()
 
 
 @contextmanager
@@ -74,23 +124,15 @@ def visited(
 
     Chromium complains of every answer with a status of 400 or more: a test that sends bad input expects "status of 422".
     """
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **how
-    )
-    page = context.new_page()
-    origin, complaints = "/".join(url.split("/")[:3]), []
-    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-    page.on(
-        "request", lambda sent: None if sent.url.startswith((origin, "data:", "blob:")) else complaints.append(sent.url)
-    )
-    try:
+    origin = "/".join(url.split("/")[:3])
+    with (
+        clean_page(browser, width, color_scheme="dark" if dark else "light", **how) as page,
+        complaining(page, lambda sent: not sent.url.startswith((origin, "data:", "blob:"))) as complaints,
+    ):
         page.goto(url)
         yield page
         surprises = [each for each in complaints if not any(text in each for text in expected)]
         assert surprises == [], surprises
-    finally:
-        context.close()
 
 
 def check_page(page: Page, part: str | None = None) -> None:

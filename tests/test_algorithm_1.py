@@ -142,19 +142,20 @@ def test_theory_mode_has_the_rate_of_the_derivation() -> None:
     assert np.diff(second.log_weights) == pytest.approx(rate * np.diff(payoffs))
 
 
-def test_averages_alone_keep_the_guarantee() -> None:
+@pytest.mark.parametrize("epsilon", [0.2, pytest.param(0.1, marks=pytest.mark.slow)])  # 5,135 rounds and 20,539
+def test_averages_alone_keep_the_guarantee(epsilon: float) -> None:
     """The theorem is about the averages over T rounds, not about the best iterate that we also keep."""
     _, family, _ = random_game(9)
     game = finite_game(family, get_loss("square"), "additive", ())
     responder = best_responder(game.tables)
-    solver = MultiplicativeWeights(epsilon=0.1)
+    solver = MultiplicativeWeights(epsilon=epsilon)
     for state in solver.iterate(FiniteNature(game, game.family)):
         if state.round == solver.theory_rounds(game):
             break
     upper = game.payoffs(state.table_sum / state.round).max()
     lower = responder(state.mass_sum / state.round).least - state.offset_sum / state.round
     assert len(family) > 1
-    assert 0 <= upper - lower <= 0.1
+    assert 0 <= upper - lower <= epsilon
 
 
 def test_nature_maximises() -> None:

@@ -443,7 +443,7 @@ def test_a_result_is_found_again_by_its_address(browser: Browser, server: Server
 
 
 def test_everything_is_reached_by_tab(browser: Browser, server: Server) -> None:
-    with compared(browser, server, dark=True) as page:
+    with compared(browser, server, dark=True, apart=True) as page:
         new = {"name": "new.csv", "mimeType": "text/csv", "buffer": NEW}
         page.on("filechooser", lambda chooser: chooser.set_files(new))
         page.locator("#begin-title").focus()

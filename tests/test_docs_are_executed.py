@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import runpy
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -116,3 +118,14 @@ def test_every_page_is_collected(pytestconfig: pytest.Config) -> None:
     pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
     missed = [page.name for page in pages if not any(page.is_relative_to(path) for path in paths)]
     assert not missed
+
+
+def test_the_files_that_are_begun_first_exist(request: pytest.FixtureRequest) -> None:
+    """Each long file is one that there is, and in a list of tests it comes before the others."""
+    root = request.config.rootpath
+    namespace = runpy.run_path(str(root / "conftest.py"))
+    long = [f"test_{name}.py" for name in namespace["LONG"].split()]
+    assert [name for name in long if not (root / "tests" / name).exists()] == []
+    items = [SimpleNamespace(path=root / "tests" / name) for name in ("test_a.py", long[1], "test_b.py", long[0])]
+    namespace["pytest_collection_modifyitems"](items)
+    assert [item.path.name for item in items] == [long[0], long[1], "test_a.py", "test_b.py"]

@@ -271,9 +271,10 @@ def test_table_1_agrees_only_to_all_four_digits() -> None:
 
 def test_table_1(tmp_path: Path) -> None:
     done: list[str] = []
-    result = reproduce("table1", tmp_path / "new", settings=SMALL, tell=lambda what, _: done.append(what))
+    small = replace(SMALL, reports=4, priors=12, rounds=40, knots=(3,))
+    result = reproduce("table1", tmp_path / "new", settings=small, tell=lambda what, _: done.append(what))
     rows = {row.name: row for row in result.rows}
-    assert list(rows) == ["mean", "algorithm-1", "continuous-6", "minimax"]
+    assert list(rows) == ["mean", "algorithm-1", "continuous-3", "minimax"]
     assert rows["mean"].agrees
     assert rows["minimax"].improves
     for row in rows.values():
@@ -388,7 +389,7 @@ def test_ctrl_c_during_the_table_keeps_its_rows(tmp_path: Path, monkeypatch: pyt
 def test_a_run_that_was_stopped_goes_on_and_nothing_is_computed_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tiny = replace(SMALL, rules=(), rounds=40, gap=1e-3, proof_gap=2e-3)
+    tiny = replace(SMALL, rules=(), reports=4, priors=12, rounds=40, knots=(3,), gap=1e-3, proof_gap=2e-3)
     chosen = [figure for figure in FIGURES if figure.name in ("areas", "convergence")]
     monkeypatch.setattr("robustpool.reproduction.run.FIGURES", chosen)
     whole = reproduce("all", tmp_path / "whole", settings=tiny)
@@ -404,7 +405,7 @@ def test_a_run_that_was_stopped_goes_on_and_nothing_is_computed_twice(
 
         return tell
 
-    lines, stops = 0, (("solving: Algorithm 1, additive", 0.3), ("proving continuous-6", 0.1), ("drawing areas", 0.0))
+    lines, stops = 0, (("solving: Algorithm 1, additive", 0.3), ("proving continuous-3", 0.1), ("drawing areas", 0.0))
     for number, (words, share) in enumerate(stops):
         with suppress(KeyboardInterrupt):  # raised while there is no result at all
             part = reproduce("all", out, settings=tiny, tell=stop_at(words, share), resume=number > 0)
@@ -416,7 +417,7 @@ def test_a_run_that_was_stopped_goes_on_and_nothing_is_computed_twice(
     told.clear()
     again = reproduce("all", out, settings=tiny, tell=stop_at(""), resume=True)
     assert again.finished
-    assert not [what for what in told if what.startswith(("solving: 6", "proving", "searching"))]
+    assert not [what for what in told if what.startswith(("solving: 3", "proving", "searching"))]
     assert again.rows == whole.rows
     assert table.read_text() == (tmp_path / "whole" / "table1.csv").read_text()
     for name, numbers in whole.numbers.items():

@@ -78,8 +78,8 @@ class GridAggregator:
             raise InputError(f"this design is for {self.agents} agents; there are {x.shape[1]} reports.")
         if x.ndim != 2:
             raise InputError(f"reports must have the shape (m, {self.agents}); the shape is {x.shape}.")
-        least = COMPILED_FROM_IF_LOADED if sys.modules.get("numba") else COMPILED_FROM
-        if x.size >= least and find_spec("numba"):
+        loaded = sys.modules.get("numba")
+        if x.size >= (COMPILED_FROM_IF_LOADED if loaded else COMPILED_FROM) and (loaded or find_spec("numba")):
             from .interpolation import interpolate
 
             forecasts = np.empty(len(x))

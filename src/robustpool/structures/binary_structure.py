@@ -11,6 +11,7 @@ after it, the two are tied by Bayes' rule:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -251,5 +252,11 @@ def independent_profiles(reports: NDArray[Any]) -> NDArray[Any]:
     [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
     agents = reports.shape[1]
+    return reports[:, np.arange(agents), _signals(agents)]
+
+
+@lru_cache(maxsize=8)  # a search asks thousands of times for the same few agents
+def _signals(agents: int) -> NDArray[Any]:
     signals = np.stack(np.meshgrid(*[[0, 1]] * agents, indexing="ij"), axis=-1).reshape(-1, agents)
-    return reports[:, np.arange(agents), signals]
+    signals.flags.writeable = False
+    return signals
