@@ -157,7 +157,7 @@ LONG = """
 reproduction faults execution web_jobs log_odds_certificates worst_case web_malformed combine_page report algorithm_1 hostile_files
 table_page pool_page web_tables design_page combinations notebooks dual_certificates streams log_loss estimator learning forgeries
 mean_certificates real_sets compare_report compare_page many_agents_certificates distributions fit_cli exact_bounds web_docs web_schema
-sweep checkpoints cluster_faults
+sweep checkpoints cluster_faults verify
 """
 """The tests that take longest, by file, in processor time and from the longest."""
 

@@ -110,7 +110,7 @@ JOBS = {
             "--tolerance",
             "0",
             "--rounds",
-            "400",
+            "200",
             "-o",
             "o.json",
         ),
