@@ -159,6 +159,8 @@ def serve(kind: str) -> None:
         import fuzz_checkpoints
 
         fuzz_checkpoints.prepare()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     lines = Lines()
     for line in sys.stdin:
         before, (began, memory) = lines.count, (time.process_time(), reset_peak())
@@ -450,6 +452,8 @@ class Reader:
         if self.process is None or self.process.poll() is not None:
             command = [sys.executable, __file__, "--serve", self.kind]
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert self.process.stdout is not None
+            self.process.stdout.readline()  # it is ready
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{path}\n".encode())
