@@ -375,7 +375,9 @@ def test_structures_that_the_family_has_not_are_refused(name: str, tmp_path: Pat
     path, family = tmp_path / "state.npz", NATURES[name]
     game: dict[str, Any] = {"nature": "continuous" if name == "continuous" else "grid", "rounds": 2}
     saved = stopped(path, family, tolerance=0.0, **game)
-    whole, again = (rp.solve(family, tolerance=0.0, **game, **more) for more in ({}, {"checkpoint": path, "resume": True}))
+    whole, again = (
+        rp.solve(family, tolerance=0.0, **game, **more) for more in ({}, {"checkpoint": path, "resume": True})
+    )
     assert (again.lower, again.upper) == (whole.lower, whole.upper)
     labels = saved.data["lower_label"]
     wrong = [labels + 0.1, labels - 1, labels * 1.01 + 0.001, labels + 99, labels[:, :-1], np.hstack((labels, labels))]
@@ -390,11 +392,11 @@ def test_structures_that_the_family_has_not_are_refused(name: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "change", "options", "why"),
     [
-        ("centre", lambda table: np.ones_like(table), {}, "a table"),  # right in either state
+        ("centre", np.ones_like, {}, "a table"),  # right in either state
         ("table", lambda table: table * 0.99, {}, "a table"),
-        ("centre", lambda table: np.round(table), {"lipschitz": 1.5}, "a table"),
+        ("centre", np.round, {"lipschitz": 1.5}, "a table"),
         ("centre", lambda table: table[::-1], {"restrictions": [rp.Monotone()]}, "a table"),
-        ("centre", lambda table: np.round(table), {"restrictions": "cautious"}, "a table"),
+        ("centre", np.round, {"restrictions": "cautious"}, "a table"),
         ("lower", lambda bound: np.asarray(bound + 1e-3), {}, "the lower bound"),
         ("upper", lambda bound: np.asarray(bound - 1e-3), {}, "the upper bound"),
     ],
@@ -415,10 +417,19 @@ def test_a_table_or_a_bound_that_the_game_cannot_have_is_refused(
 
 def test_sums_of_rounds_that_nobody_played_promise_nothing(tmp_path: Path) -> None:
     """As if all rounds of the theorem had been played: what is consistent has no other fault than its gap."""
-    path, family, how = tmp_path / "state.npz", rp.ConditionallyIndependent(2, 2, 3), {"method": "multiplicative-weights"}
+    path, family, how = (
+        tmp_path / "state.npz",
+        rp.ConditionallyIndependent(2, 2, 3),
+        {"method": "multiplicative-weights"},
+    )
     saved = stopped(path, family, epsilon=0.005, **how)
-    last = rp.MultiplicativeWeights(epsilon=0.005).theory_rounds(family.written_out(get_loss("square"), "additive", ()).game)
-    for rounds, sentence in ((last, r"\(the bounds cannot be what was saved\)"), (last - 1, "after all rounds the theorem promises")):
+    last = rp.MultiplicativeWeights(epsilon=0.005).theory_rounds(
+        family.written_out(get_loss("square"), "additive", ()).game
+    )
+    for rounds, sentence in (
+        (last, r"\(the bounds cannot be what was saved\)"),
+        (last - 1, "after all rounds the theorem promises"),
+    ):
         data, trace = dict(saved.data), saved.data["trace"].copy()
         trace[-1, 0] = rounds
         for name in ("weight_sum", "mass_sum", "table_sum", "offset_sum"):
@@ -637,11 +648,19 @@ def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, mo
 
 def test_slopes_that_prove_nothing_end_in_no_certificate(tmp_path: Path) -> None:
     """The bound of an interval is taken from the file, and looked at again when the certificate is there."""
-    path, about = tmp_path / "state.npz", {"family": rp.ConditionallyIndependent(2, None, None, (0.3, 0.33)), "tolerance": 1e-3}
+    path, about = (
+        tmp_path / "state.npz",
+        {"family": rp.ConditionallyIndependent(2, None, None, (0.3, 0.33)), "tolerance": 1e-3},
+    )
     whole: Any = rp.certify("mean", **about, checkpoint=path)
     saved = checkpoints._load(path)
-    opened = [{**each, "slopes": {**each["slopes"], "values": 0 * each["slopes"]["values"]}} for each in saved.data["proof"]["cover"]["open"]]
+    opened = [
+        {**each, "slopes": {**each["slopes"], "values": 0 * each["slopes"]["values"]}}
+        for each in saved.data["proof"]["cover"]["open"]
+    ]
     assert rp.certify("mean", **about, checkpoint=path, resume=True).data == whole.data
     hand_made(path, saved._replace(data=with_another(saved.data, ("proof", "cover", "open"), opened)))
-    with input_error(r"state\.npz' is not what this proof saved, or was changed \(.*\); move it away, or give another output\."):
+    with input_error(
+        r"state\.npz' is not what this proof saved, or was changed \(.*\); move it away, or give another output\."
+    ):
         rp.certify("mean", **about, checkpoint=path, resume=True)

@@ -195,7 +195,9 @@ def test_a_run_never_starts_from_a_table_that_breaks_a_constraint(most: float) -
     for family in (rp.FiniteFamily.from_joints(joints(2)), rp.ConditionallyIndependent(2, 3, 4, (0.2, 0.7))):
         for rounds in (1, 50):
             solution = rp.solve(family, restrictions=[low], rounds=rounds)
-            forecasts = np.asarray(getattr(solution.aggregator, "values", getattr(solution.aggregator, "forecasts", None)))
+            forecasts = np.asarray(
+                getattr(solution.aggregator, "values", getattr(solution.aggregator, "forecasts", None))
+            )
             assert forecasts.max() <= most + 1e-6
             assert solution.lower <= solution.upper + 1e-9
         assert solution.converged

@@ -145,7 +145,10 @@ def many_from_data(data: Any, agents: int) -> ManyStanding:
     done = [_priors(entry["priors"]) for entry in data["done"]]
     check("the stage", type(data["stage"]) is int and data["stage"] in (0, 1))
     check("the intervals", _follow([*done, *waiting]))
-    check("the tries", tried.keys() <= {*waiting} and all(type(count) is int and 0 < count < ROUNDS for count in tried.values()))
+    check(
+        "the tries",
+        tried.keys() <= {*waiting} and all(type(count) is int and 0 < count < ROUNDS for count in tried.values()),
+    )
     check("the points", points.shape[1] == agents and bool(((points >= 0) & (points <= 1)).all()))
     check("the tail", data["tail"] is None or (isinstance(data["tail"], dict) and 0 < data["tail"]["prior"] < 1))
     check("the witness", (data["witness"] is None) == (data["proved"] == math.inf))

@@ -21,6 +21,7 @@ S = TypeVar("S", bound="State")
 
 MAY_BE_INFINITE = ("lower", "upper", "predicted", "expected")
 
+
 def state_to_data(state: State, trace: Sequence[TracePoint]) -> dict[str, Any]:
     """A state and how it came about, as arrays by name."""
     points = np.array([astuple(point) for point in trace], dtype=float).reshape(-1, 4)
