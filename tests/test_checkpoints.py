@@ -375,9 +375,8 @@ def test_structures_that_the_family_has_not_are_refused(name: str, tmp_path: Pat
     path, family = tmp_path / "state.npz", NATURES[name]
     game: dict[str, Any] = {"nature": "continuous" if name == "continuous" else "grid", "rounds": 2}
     saved = stopped(path, family, tolerance=0.0, **game)
-    whole, again = (
-        rp.solve(family, tolerance=0.0, **game, **more) for more in ({}, {"checkpoint": path, "resume": True})
-    )
+    whole = rp.solve(family, tolerance=0.0, **game)
+    again = rp.solve(family, tolerance=0.0, checkpoint=path, resume=True, **game)
     assert (again.lower, again.upper) == (whole.lower, whole.upper)
     labels = saved.data["lower_label"]
     wrong = [labels + 0.1, labels - 1, labels * 1.01 + 0.001, labels + 99, labels[:, :-1], np.hstack((labels, labels))]
@@ -417,11 +416,8 @@ def test_a_table_or_a_bound_that_the_game_cannot_have_is_refused(
 
 def test_sums_of_rounds_that_nobody_played_promise_nothing(tmp_path: Path) -> None:
     """As if all rounds of the theorem had been played: what is consistent has no other fault than its gap."""
-    path, family, how = (
-        tmp_path / "state.npz",
-        rp.ConditionallyIndependent(2, 2, 3),
-        {"method": "multiplicative-weights"},
-    )
+    path, family = tmp_path / "state.npz", rp.ConditionallyIndependent(2, 2, 3)
+    how: dict[str, Any] = {"method": "multiplicative-weights"}
     saved = stopped(path, family, epsilon=0.005, **how)
     last = rp.MultiplicativeWeights(epsilon=0.005).theory_rounds(
         family.written_out(get_loss("square"), "additive", ()).game
@@ -648,10 +644,8 @@ def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, mo
 
 def test_slopes_that_prove_nothing_end_in_no_certificate(tmp_path: Path) -> None:
     """The bound of an interval is taken from the file, and looked at again when the certificate is there."""
-    path, about = (
-        tmp_path / "state.npz",
-        {"family": rp.ConditionallyIndependent(2, None, None, (0.3, 0.33)), "tolerance": 1e-3},
-    )
+    path, family = tmp_path / "state.npz", rp.ConditionallyIndependent(2, None, None, (0.3, 0.33))
+    about: dict[str, Any] = {"family": family, "tolerance": 1e-3}
     whole: Any = rp.certify("mean", **about, checkpoint=path)
     saved = checkpoints._load(path)
     opened = [
