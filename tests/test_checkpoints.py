@@ -20,7 +20,9 @@ from robustpool.certificates import certify, cover, dual, independent, saved_pro
 from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
 from robustpool.designs.any_aggregator import as_aggregator
+from robustpool.families.worlds import make_world
 from robustpool.locks import HeldError, locked
+from robustpool.losses import get_loss
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -336,6 +338,107 @@ def test_a_hand_made_state_is_refused_in_a_sentence(way: str, tmp_path: Path, mo
     assert "round cannot be what was saved" in refusal(lambda: rp.solve(FAMILY, **more))
 
 
+def hand_made(path: Path, saved: Any) -> None:
+    """A checkpoint with the right hash, and none before it."""
+    checkpoints._save(path, saved)
+    path.with_name(path.name + ".previous").unlink(missing_ok=True)
+
+
+def stopped(path: Path, family: Any, **options: Any) -> Any:
+    """What a design saves that is stopped after its first round."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    rp.solve(family, checkpoint=path, progress=stop, **options)
+    return checkpoints._load(path)
+
+
+LISTED = rp.FiniteFamily.from_joints([[[0.5, 0.0], [0.25, 0.25]], [[0.25, 0.25], [0.5, 0.0]]])
+NATURES: dict[str, Any] = {
+    "grid": rp.ConditionallyIndependent(2, 4, 6, (0.2, 0.7)),
+    "any prior": rp.ConditionallyIndependent(2, 4, None, (0.2, 0.7)),
+    "three agents": rp.ConditionallyIndependent(3, 3, 4),
+    "continuous": rp.ConditionallyIndependent(2, 2, None),
+    "listed": LISTED,
+    "neglect": make_world("neglect", {"reports": 4, "priors": 10}),
+    "identical": make_world("identical", {"reports": 4, "priors": 10}),
+    "common-source": make_world("common-source", {"reports": 4}),
+    "correlated": make_world("correlated", {"reports": 4}),
+    "partial-information": make_world("partial-information", {}),
+}
+
+
+@pytest.mark.parametrize("name", NATURES)
+def test_structures_that_the_family_has_not_are_refused(name: str, tmp_path: Path) -> None:
+    """A bound on what nature cannot choose is none. Those that she chose are known again, to the last bit."""
+    path, family = tmp_path / "state.npz", NATURES[name]
+    game: dict[str, Any] = {"nature": "continuous" if name == "continuous" else "grid", "rounds": 2}
+    saved = stopped(path, family, tolerance=0.0, **game)
+    whole = rp.solve(family, tolerance=0.0, **game)
+    again = rp.solve(family, tolerance=0.0, checkpoint=path, resume=True, **game)
+    assert (again.lower, again.upper) == (whole.lower, whole.upper)
+    labels = saved.data["lower_label"]
+    wrong = [labels + 0.1, labels - 1, labels * 1.01 + 0.001, labels + 99, labels[:, :-1], np.hstack((labels, labels))]
+    if name not in ("listed", "common-source", "partial-information"):
+        wrong.append(labels[:, ::-1])
+    for each in wrong:
+        hand_made(path, saved._replace(data={**saved.data, "lower_label": each}))
+        with input_error(r"or a damaged one \((a structure cannot be what was saved|IndexError|ValueError)\)"):
+            rp.solve(family, tolerance=0.0, checkpoint=path, resume=True, **game)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "options", "why"),
+    [
+        ("centre", np.ones_like, {}, "a table"),  # right in either state
+        ("table", lambda table: table * 0.99, {}, "a table"),
+        ("centre", np.round, {"lipschitz": 1.5}, "a table"),
+        ("centre", lambda table: table[::-1], {"restrictions": [rp.Monotone()]}, "a table"),
+        ("centre", np.round, {"restrictions": "cautious"}, "a table"),
+        ("lower", lambda bound: np.asarray(bound + 1e-3), {}, "the lower bound"),
+        ("upper", lambda bound: np.asarray(bound - 1e-3), {}, "the upper bound"),
+    ],
+)
+def test_a_table_or_a_bound_that_the_game_cannot_have_is_refused(
+    name: str, change: Any, options: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    path, family = tmp_path / "state.npz", rp.ConditionallyIndependent(2, 3, 4, (0.2, 0.7))
+    if options.get("restrictions") == "cautious":
+        options = {"restrictions": [rp.Constrained(lambda table, _: [table >= 0.05, table <= 0.95], "cautious")]}
+    options = {**options, "tolerance": 1e-6}
+    saved = stopped(path, family, **{**options, "tolerance": 0.0})
+    assert rp.solve(family, **options, checkpoint=path, resume=True).converged
+    hand_made(path, saved._replace(data={**saved.data, name: change(saved.data[name])}))
+    with input_error(rf"or a damaged one \({why} cannot be what was saved\)"):
+        rp.solve(family, **options, checkpoint=path, resume=True)
+
+
+def test_sums_of_rounds_that_nobody_played_promise_nothing(tmp_path: Path) -> None:
+    """As if all rounds of the theorem had been played: what is consistent has no other fault than its gap."""
+    path, family = tmp_path / "state.npz", rp.ConditionallyIndependent(2, 2, 3)
+    how: dict[str, Any] = {"method": "multiplicative-weights"}
+    saved = stopped(path, family, epsilon=0.005, **how)
+    last = rp.MultiplicativeWeights(epsilon=0.005).theory_rounds(
+        family.written_out(get_loss("square"), "additive", ()).game
+    )
+    for rounds, sentence in (
+        (last, r"\(the bounds cannot be what was saved\)"),
+        (last - 1, "after all rounds the theorem promises"),
+    ):
+        data, trace = dict(saved.data), saved.data["trace"].copy()
+        trace[-1, 0] = rounds
+        for name in ("weight_sum", "mass_sum", "table_sum", "offset_sum"):
+            data[name] = np.asarray(data[name] * rounds)
+        hand_made(path, saved._replace(data={**data, "round": np.asarray(rounds), "trace": trace}))
+        with pytest.raises(rp.RobustpoolError, match=sentence):
+            rp.solve(family, epsilon=0.005, **how, checkpoint=path, resume=True)
+    for name in ("weight_sum", "mass_sum", "table_sum", "offset_sum", "masses", "offset", "rate"):
+        hand_made(path, saved._replace(data={**saved.data, name: np.asarray(saved.data[name] + 0.01)}))
+        with input_error(r"or a damaged one \((a table|mass_sum|weight_sum|masses|rate) cannot be what was saved\)"):
+            rp.solve(family, epsilon=0.005, **how, checkpoint=path, resume=True)
+
+
 def forged(good: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
     """Saved data with another value."""
     data, array = dict(good), np.asarray(good[name])
@@ -537,3 +640,21 @@ def test_a_hand_made_proof_is_refused_or_proves_nothing_false(tmp_path: Path, mo
     (tmp_path / "state.npz.previous").unlink(missing_ok=True)
     with input_error("the intervals cannot be what was saved"):
         rp.certify("mean", tolerance=1e-3, checkpoint=path, resume=True)
+
+
+def test_slopes_that_prove_nothing_end_in_no_certificate(tmp_path: Path) -> None:
+    """The bound of an interval is taken from the file, and looked at again when the certificate is there."""
+    path, family = tmp_path / "state.npz", rp.ConditionallyIndependent(2, None, None, (0.3, 0.33))
+    about: dict[str, Any] = {"family": family, "tolerance": 1e-3}
+    whole: Any = rp.certify("mean", **about, checkpoint=path)
+    saved = checkpoints._load(path)
+    opened = [
+        {**each, "slopes": {**each["slopes"], "values": 0 * each["slopes"]["values"]}}
+        for each in saved.data["proof"]["cover"]["open"]
+    ]
+    assert rp.certify("mean", **about, checkpoint=path, resume=True).data == whole.data
+    hand_made(path, saved._replace(data=with_another(saved.data, ("proof", "cover", "open"), opened)))
+    with input_error(
+        r"state\.npz' is not what this proof saved, or was changed \(.*\); move it away, or give another output\."
+    ):
+        rp.certify("mean", **about, checkpoint=path, resume=True)

@@ -184,8 +184,23 @@ def test_constraints_that_are_no_constraints() -> None:
         rp.solve(family, restrictions=[rp.Constrained(lambda _table, _reports: 3, name="odd")])  # type: ignore[arg-type,return-value]
     with unsupported_error("odd states a set that is not convex by cvxpy's rules"):
         rp.solve(family, restrictions=[rp.Constrained(lambda table, _: [cp.square(table) >= 0.25], name="odd")])
-    with unsupported_error(r"(best response|master programme) has no solution: the constraints contradict each other"):
+    with unsupported_error(r"(best response|first table) has no solution: the constraints contradict each other"):
         rp.solve(family, restrictions=[rp.Constrained(lambda table, _: [table >= 0.6, table <= 0.4])])
+
+
+@pytest.mark.parametrize("most", [0.1, 0.4])
+def test_a_run_never_starts_from_a_table_that_breaks_a_constraint(most: float) -> None:
+    """The default would be better than all that is allowed: its payoff is no upper bound."""
+    low = rp.Constrained(lambda table, _: [table <= most], "low")
+    for family in (rp.FiniteFamily.from_joints(joints(2)), rp.ConditionallyIndependent(2, 3, 4, (0.2, 0.7))):
+        for rounds in (1, 50):
+            solution = rp.solve(family, restrictions=[low], rounds=rounds)
+            forecasts = np.asarray(
+                getattr(solution.aggregator, "values", getattr(solution.aggregator, "forecasts", None))
+            )
+            assert forecasts.max() <= most + 1e-6
+            assert solution.lower <= solution.upper + 1e-9
+        assert solution.converged
 
 
 def certain(state_of_signal: list[int]) -> rp.InformationStructure:

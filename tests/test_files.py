@@ -56,6 +56,7 @@ BAD: list[tuple[Any, str, bool]] = [  # data, message, whether the schema can se
     (changed(structures={}), r"structures must be a list; it is a object\.", True),
     (changed(structures=[7]), r"structures\[0\] must be an object with name and joint; it is a number\.", True),
     (changed(structures=[{"name": "x"}]), r"structures\[0\] must have the field 'joint'; it has 'name'\.", True),
+    (changed(structures=[{"name": "x" * 9999, "joint": [[1]]}]), r"structures\[0\] \('x{90,100}[.]{3}x{90,100}'\)\.joint", False),
     (changed(structures=[{"joint": [], "weight": 1}]), r"structures\[0\] has the unknown field 'weight'; the fields are name, joint\.", True),
     (changed(structures=[{"name": 3, "joint": []}]), r"structures\[0\]\.name must be text; it is a number\.", True),
     (with_joint([[[0.5, 0.2], [0, 0]], [[0.1, 0], [0.1, 0]]]), r"probabilities must sum to 1; structures\[0\] \('monday'\)\.joint sums to 0\.9\.", False),

@@ -10,12 +10,18 @@ import pytest
 from programs import run_program
 
 TOOLS = Path(__file__).parent.parent / "tools"
-KINDS = ["family", "design", "pool", "csv", "parquet"]
+KINDS = ["family", "design", "certificate", "pool", "checkpoint", "csv", "parquet", "toml"]
 
 
 def attack(tool: str, *options: str) -> tuple[int, str]:
     done = run_program(sys.executable, str(TOOLS / tool), *options, timeout=900)
     return done.returncode, done.stdout + done.stderr
+
+
+def test_every_kind_is_attacked() -> None:
+    status, said = attack("fuzz_files.py", "--help")
+    assert status == 0, said
+    assert "{" + ",".join(KINDS) + "}" in said
 
 
 @pytest.mark.slow

@@ -60,9 +60,9 @@ def change_place(data: Any, where: Any, key: Any, rng: random.Random) -> None:
     elif way == 7 and isinstance(value, list):
         where[key] = value[: rng.randrange(len(value) + 1)] if rng.random() < 0.5 else value + value[:1]
     elif way == 8 and isinstance(value, (int, float)) and not isinstance(value, bool):
-        where[key] = rng.choice(
-            [-value, value + 1, value * 1e300, int(abs(value)) if abs(value) < 1e9 else 7, str(value), value / 3]
-        )
+        whole = 7 if not abs(value) < 1e9 else int(abs(value))
+        changes: list[Any] = [-value, value + 1, whole, str(value)]
+        where[key] = rng.choice([*changes, value * 1e300, value / 3] if abs(value) < 1e300 else changes)
     elif way == 9 and isinstance(where, dict):
         where[rng.choice([*where, "", "é", "kind", "x" * 300])] = where.pop(key)
     elif isinstance(value, str):

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from changes import TOKENS, change_place, damaged, places
+
 import forging
 import oracle
 import robustpool as rp
-from changes import TOKENS, change_place, damaged, places
 
 if TYPE_CHECKING:
     import random

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
 import tempfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from changes import ODD, TOKENS, change_place, damaged, places
 
 import robustpool as rp
-from changes import ODD, TOKENS, change_place, damaged, places
 from robustpool.certificates.certify import certification
 from robustpool.checkpoints import HASH, JOB, SIGN, TREE, VERSION, CheckpointWarning, _hash
 from robustpool.families.family_file import EXAMPLES
@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
 CLOSE, SEARCHED = 1e-6, 1e-3
 """By how much the bounds of two runs may cross: what is measured, and what is searched."""
@@ -109,10 +110,8 @@ def _certificate_fault(made: rp.Certificate, whole: rp.Certificate) -> str | Non
     verdict = rp.verify(made.data)
     if not verdict.verified:
         return f"a certificate is not accepted: {verdict.sentence}"
-    if made.upper is not None and whole.upper is not None:
-        if made.upper < whole.lower or made.lower > whole.upper:
-            return "bounds that cannot both be true"
-    return None
+    upper, most = (math.inf if each.upper is None else each.upper for each in (made, whole))
+    return "bounds that cannot both be true" if upper < whole.lower or made.lower > most else None
 
 
 # ----------------------------------------------------------------------------------------------------------- reproduction
@@ -409,4 +408,3 @@ LIES = [
     b"(" * 300,
     b"(1.5,)",
 ]
-

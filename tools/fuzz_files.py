@@ -31,8 +31,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import robustpool as rp
 from changes import TOKENS, change_place, damaged, places
+
+import robustpool as rp
 from robustpool.designs.design_file import content_hash, design_to_json
 from robustpool.learning.pool_file import pool_to_json
 
@@ -47,7 +48,6 @@ MEGABYTES, MEGABYTES_PER_KILOBYTE = 800, 0.5
 
 CORPUS, SMALL = 200, 50_000
 """Files that are kept to be changed again, and the bytes that each may have."""
-
 
 
 # ------------------------------------------------------------------------------------------------- reading, in a process
@@ -159,6 +159,8 @@ def serve(kind: str) -> None:
         import fuzz_checkpoints
 
         fuzz_checkpoints.prepare()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     lines = Lines()
     for line in sys.stdin:
         before, (began, memory) = lines.count, (time.process_time(), reset_peak())
@@ -167,8 +169,8 @@ def serve(kind: str) -> None:
         sys.settrace(None)
         spent, used = time.process_time() - began, (peak() - memory) / 1e6
         if falsehood is not None:
-            false, _ = outcome(lambda _, check=falsehood: (check() or answer, None), "")  # type: ignore[misc]
-            answer = answer if false == answer else f"FALSE, {false}"
+            false, _ = outcome(lambda _, check=falsehood: (check() or "true", None), "")  # type: ignore[misc]
+            answer = answer if false == "true" else f"FALSE, {false}"
         sys.stdout.write(json.dumps([answer, spent, used, lines.count > before]) + "\n")
         sys.stdout.flush()
 
@@ -208,6 +210,7 @@ def peak() -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------ JSON files
+
 
 def json_seeds(kind: str) -> list[bytes]:
     """Whole files of each shape that there is."""
@@ -450,6 +453,8 @@ class Reader:
         if self.process is None or self.process.poll() is not None:
             command = [sys.executable, __file__, "--serve", self.kind]
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert self.process.stdout is not None
+            self.process.stdout.readline()  # it is ready
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{path}\n".encode())

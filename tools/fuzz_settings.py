@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import robustpool as rp
 from changes import change_place, damaged, places
+
+import robustpool as rp
 from robustpool.families.family_file import EXAMPLES
 from robustpool.sweeps import run
 from robustpool.sweeps.settings import OPTIONS, read_settings
@@ -34,18 +35,81 @@ SHARE = 4
 LARGEST = 300_000
 
 SEEDS = [
-    'kind = "design"\n[settings]\nreports = 2\npriors = 3\nrounds = 2\n[[grid]]\nagents = [1, 2]\n'
-    "prior-range = [[0.0, 1.0], [0.1, 0.5]]\n[[cells]]\nagents = 2\nlipschitz = 1.5\nloss = 'log'\n",
-    'kind = "design"\nsettings = {reports = 2, priors = 3}\n[grid]\nmonotone = [true, false]\nsymmetric = [true]\n'
-    'paradigm = ["additive", "absolute"]\n[[cells]]\nfamily = "family.json"\nmethod = "multiplicative-weights"\n'
-    "epsilon = 0.5\n[[cells]]\nepsilon = 0.9\ntolerance = 1e-2\n",
-    'kind = "design"\n[settings]\nreports = 2\npriors = 2\nrounds = 2\n[[grid]]\nworld = ["neglect", "identical", "correlated"]\n'
-    "[[cells]]\nworld = 'common-source'\nfraction = 0.5\n[[cells]]\nworld = 'partial-information'\noverlap = [0.5, 1]\n"
-    "information = [0, 0.5]\nknowable = 0.8\nneglect = [0, 1]\nsignals = 2\nstates = 3\nsecond_answers = 2\n",
-    'kind = "worst-case"\n[grid]\nrule = ["mean", "design.json", "none"]\nseed = [0, 1]\n[[cells]]\nrule = "median"\nloss = "log"\n',
-    'kind = "certify"\n[settings]\nprior_range = [0.3, 0.32]\ntolerance = 1e-2\n[[grid]]\nrule = ["minimax", "=bad"]\n'
-    "[[cells]]\nrule = 'mean'\nfamily = 'family.json'\nparadigm = 'ratio'\n",
-    "kind = 'certify'\n[[cells]]\nrule = \"\"\"minimax\"\"\"\nagents = 0x2\n[[cells]]\nrule = 'mean'\nagents = 1_0\nloss = 'log'\n",
+    """kind = "design"
+[settings]
+reports = 2
+priors = 3
+rounds = 2
+[[grid]]
+agents = [1, 2]
+prior-range = [[0.0, 1.0], [0.1, 0.5]]
+[[cells]]
+agents = 2
+lipschitz = 1.5
+loss = 'log'
+""",
+    """kind = "design"
+settings = {reports = 2, priors = 3}
+[grid]
+monotone = [true, false]
+symmetric = [true]
+paradigm = ["additive", "absolute"]
+[[cells]]
+family = "family.json"
+method = "multiplicative-weights"
+epsilon = 0.5
+[[cells]]
+epsilon = 0.9
+tolerance = 1e-2
+""",
+    """kind = "design"
+[settings]
+reports = 2
+priors = 2
+rounds = 2
+[[grid]]
+world = ["neglect", "identical", "correlated"]
+[[cells]]
+world = 'common-source'
+fraction = 0.5
+[[cells]]
+world = 'partial-information'
+overlap = [0.5, 1]
+information = [0, 0.5]
+knowable = 0.8
+neglect = [0, 1]
+signals = 2
+states = 3
+second_answers = 2
+""",
+    """kind = "worst-case"
+[grid]
+rule = ["mean", "design.json", "none"]
+seed = [0, 1]
+[[cells]]
+rule = "median"
+loss = "log"
+""",
+    """kind = "certify"
+[settings]
+prior_range = [0.3, 0.32]
+tolerance = 1e-2
+[[grid]]
+rule = ["minimax", "=bad"]
+[[cells]]
+rule = 'mean'
+family = 'family.json'
+paradigm = 'ratio'
+""",
+    """kind = 'certify'
+[[cells]]
+rule = '''minimax'''
+agents = 0x2
+[[cells]]
+rule = 'mean'
+agents = 1_0
+loss = 'log'
+""",
 ]
 TINY = {"agents": 2, "reports": 2, "rounds": 2, "states": 2, "signals": 2, "second_answers": 1}
 """Numbers up to which a cell is done in earnest, and what it takes for granted where they are not given."""
@@ -82,7 +146,8 @@ def use_settings(file: str) -> None:
         as_lines(done)
         for outcome in done.outcomes.values():
             error = outcome.error or ""
-            assert error.isprintable() and len(error) < 2000, f"no sentence: {error[:500]!a}"
+            assert error.isprintable(), f"no sentence: {error[:500]!a}"
+            assert len(error) < 2000, f"no sentence: {error[:500]!a}"
             assert not error.partition(":")[0].endswith("Error"), error
         again = run.sweep(settings, Path(folder) / "out", resume=True)
         assert again.kept == done.done
@@ -100,14 +165,17 @@ def _tiny(cell: Cell) -> bool:
         if isinstance(value, (int, float)) and not value <= most:
             return False
     if cell.kind != "design":
-        return all(name in ("rule", "family") for name in options) or cell.kind == "certify" and "design.json" not in str(options)
+        short = cell.kind == "certify" and "design.json" not in str(options)
+        return short or all(name in ("rule", "family") for name in options)
     return str(options["priors"]) in ("0", "1", "2", "3") and options.get("nature", "grid") != "continuous"
 
 
 # --------------------------------------------------------------------------------------------------------------- changes
 
+# fmt: off
 MARKS = [b'"', b"'", b"=", b"[", b"]", b"[[", b"]]", b"{", b"}", b".", b"#", b"\n", b"\r", b"\x00", b"\xff", b"\\", b"\\u", b'"""']
 MARKS += [b"'''", b"1e999", b"nan", b"-inf", b"0x", b"1979-05-27T07:32:00Z", b"9" * 5000, b"a.", b"[a.", b"[" * 1500, b"{a="]
+# fmt: on
 
 
 def changed(content: bytes, rng: random.Random) -> bytes:
@@ -133,8 +201,38 @@ def changed(content: bytes, rng: random.Random) -> bytes:
 def _add_option(data: dict[str, Any], rng: random.Random) -> None:
     """An option of the command, with some value, or with a list of them."""
     name = rng.choice(OPTIONS.get(str(data.get("kind")), OPTIONS["design"]))
-    values = [0, 1, 2, -1, 0.5, "grid", "continuous", "mean", "log", "x" * 300, "..", "/dev/zero", "a\0b", True, [0, 1], [1, 0], []]
-    values += [["a", "b"], [0.1, 0.2, 0.3], [[0, 1]], {"a": 1}, 10**30, 10**400, 2**63, 1e308, math.nan, date(2024, 1, 1), time(1)]
+    values = [
+        0,
+        1,
+        2,
+        -1,
+        0.5,
+        "grid",
+        "continuous",
+        "mean",
+        "log",
+        "x" * 300,
+        "..",
+        "/dev/zero",
+        "a\0b",
+        True,
+        [0, 1],
+        [1, 0],
+        [],
+    ]
+    values += [
+        ["a", "b"],
+        [0.1, 0.2, 0.3],
+        [[0, 1]],
+        {"a": 1},
+        10**30,
+        10**400,
+        2**63,
+        1e308,
+        math.nan,
+        date(2024, 1, 1),
+        time(1),
+    ]
     where = rng.choice(["settings", "grid", "cells"])
     value = rng.choice(values) if where != "grid" else rng.choices(values, k=rng.choice([0, 1, 2, 2, 30]))
     table = data.setdefault(where, {})
@@ -145,27 +243,22 @@ def _add_option(data: dict[str, Any], rng: random.Random) -> None:
 
 def _costly(rng: random.Random) -> bytes:
     """A small file that asks for very many cells, or for long work before it says so."""
-    size = rng.choice([10, 1000, 20_000])
+    size, many = rng.choice([10, 1000, 20_000]), list(range(300))
     names = [name for name in OPTIONS["design"] if name not in ("family", "world")]
-    way = rng.randrange(9)
-    if way == 0:
-        lists = "".join(f"{name} = {list(range(rng.choice([2, 10, 300])))}\n" for name in names)
-        return f'kind = "design"\n[grid]\n{lists}'.encode()
-    if way == 1:
-        return ('kind = "design"\n' + "[[grid]]\nagents = [1, 2]\n" * size).encode()
-    if way == 2:
-        return f'kind = "design"\n[settings]\noverlap = {[0.5] * size}\n[grid]\nseed = [1]\nagents = {list(range(300))}\nreports = {list(range(300))}\n'.replace("seed = [1]\n", "").encode()
-    if way == 3:
-        return ('kind = "design"\n' + "a." * size + "b = 1\n").encode()
-    if way == 4:
-        return ('kind = "design"\n[' + "a." * size + "b]\n").encode()
-    if way == 5:
-        return ('kind = "design"\nsettings = ' + "{a = " * size + "1" + "}" * size).encode()
-    if way == 6:
-        return f'kind = "design"\n[settings]\nworld = "{"x" * size}"\n[grid]\nagents = {list(range(300))}\nreports = {list(range(300))}\n'.encode()
-    if way == 7:
-        return f'kind = "design"\n[settings]\nfamily = "family.json"\n[grid]\nagents = {list(range(300))}\nreports = {list(range(300))}\n'.encode()
-    return ('kind = "design"\n' + "".join(f"a{'.a' * (i % 50)}.b{i} = {i}\n" for i in range(size))).encode()
+    grid = f"[grid]\nagents = {many}\nreports = {many}\n"
+    depths = (f"a{'.a' * (i % 50)}.b{i} = {i}\n" for i in range(size))
+    text = rng.choice([
+        "[grid]\n" + "".join(f"{name} = {list(range(rng.choice([2, 10, 300])))}\n" for name in names),
+        "[[grid]]\nagents = [1, 2]\n" * size,
+        f"[settings]\noverlap = {[0.5] * size}\n{grid}",
+        f'[settings]\nworld = "{"x" * size}"\n{grid}',
+        f'[settings]\nfamily = "family.json"\n{grid}',
+        "a." * size + "b = 1\n",
+        "[" + "a." * size + "b]\n",
+        "settings = " + "{a = " * size + "1" + "}" * size,
+        "".join(depths),
+    ])  # fmt: skip
+    return f'kind = "design"\n{text}'.encode()
 
 
 def _key(name: str) -> str:
@@ -189,4 +282,3 @@ def written(value: Any) -> str:
     if isinstance(value, (int, float, date, time)):
         return str(value)
     return _text("" if value is None else str(value))
-

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..aggregators import pools
 from ..aggregators.rules import Rule
+from ..checkpoints import check
 from ..errors import UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.worst_case import worst_case
@@ -107,6 +108,7 @@ def cover_slabs(
     width = FIRST * bound
     if start is not None:
         reached, entries, width = start.reached, list(start.entries), start.width
+        check("the width", NARROWEST * 0.999 <= width / bound <= WIDEST * 1.001)
         yield start
     while not close_to_1(rule, reached, bound):
         high = min(reached + width, 0.999)

@@ -90,6 +90,8 @@ def cover(
     number = len(search.intervals)
     if start is not None:
         check("the tails", start.tails.keys() == tails.keys())
+        first, last = problem.knots[[0, -1]]
+        check("the knots", all(each.knots[0] == first and each.knots[-1] == last for each in search.intervals))
         covered = [end for proved in search.intervals for end in proved.priors]
         ends = [end for priors in waiting[:number] for end in priors]
         check(

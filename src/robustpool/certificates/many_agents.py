@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..checkpoints import check
 from ..errors import SolverError
 from ..execution import mapped
 from ..numerics import sigma
@@ -112,7 +113,12 @@ def cover(
     if start is not None:
         proved, witness = start.proved, start.witness
         problem.points = start.points
-    for stage, slack in enumerate([*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]):
+    slacks = [*([20 * tolerance] if 20 * tolerance < 0.5 * found else []), tolerance]
+    if start is not None:
+        check("the stage", start.stage < len(slacks))
+        check("the slopes", all(len(slopes) == len(problem.multisets) for slopes in start.centres.values()))
+        _check_cover(start, low, high)
+    for stage, slack in enumerate(slacks):
         if start is not None and stage < start.stage:
             continue
         goal = nextafter(found + slack, inf)
@@ -152,6 +158,15 @@ def cover(
         proved = goal
         witness = {"kind": "symmetric-dual", **({} if tail is None else {"tail": tail}), "intervals": done}
         yield Covered(goal, len(done), 0, now, witness)
+
+
+def _check_cover(start: Standing, low: float, high: float) -> None:
+    """Refuse intervals, with the tail, that do not cover the priors."""
+    check("the tail", (start.tail is None) == (low >= TAILS[-1]))
+    first = low if start.tail is None else max(low, start.tail["prior"])
+    edges = _edges(first, high) if first < high else []
+    ends = [end for priors in (*start.waiting, *(each["priors"] for each in start.done)) for end in priors]
+    check("the cover", [min(ends), max(ends)] == [edges[0], edges[-1]] if edges and ends else not (edges or ends))
 
 
 def _centres(problem: Problem, intervals: list[Priors], goal: float, known: dict[float, Floats]) -> dict[float, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,7 @@ def _proved_to_data(proved: Proved) -> dict[str, Any]:
 def _proved_from_data(data: Any) -> Proved:
     contacts = Contacts(_array(data["contacts"]["reports"], 2), _array(data["contacts"]["chances"], 1))
     check("the contacts", contacts.reports.shape == (len(contacts.chances), 2))
+    check("the contacts", bool(((contacts.reports >= 0) & (contacts.reports <= 1)).all()))
     slopes = _slopes_from_data(data["slopes"])
     return Proved(
         slopes, _priors(data["priors"]), _bound(data["bound"]), _number(data["least"]), contacts, _knots(data["knots"])
@@ -150,11 +152,20 @@ def many_from_data(data: Any, agents: int) -> ManyStanding:
     check("the points", points.shape[1] == agents and bool(((points >= 0) & (points <= 1)).all()))
     check("the tail", data["tail"] is None or (isinstance(data["tail"], dict) and 0 < data["tail"]["prior"] < 1))
     check("the witness", (data["witness"] is None) == (data["proved"] == math.inf))
+    _check_plain(data["done"], data["tail"], data["witness"])
     read = {"waiting": waiting, "points": points, "tried": tried, "centres": centres}
     return ManyStanding(**{**data, **read, "proved": _bound(data["proved"])})
 
 
 # ------------------------------------------------------------------------------------------------------------- the parts
+
+
+def _check_plain(*parts: Any) -> None:
+    """Refuse what cannot be a part of a certificate."""
+    try:
+        json.dumps(parts, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        check("a part of the certificate", False)
 
 
 def _follow(intervals: list[Priors]) -> bool:
@@ -202,4 +213,5 @@ def slabs_from_data(data: Any) -> Slabs:
     check(
         "the slabs", ends[-1] == data["reached"] and all(isinstance(entry["cover"], dict) for entry in data["entries"])
     )
+    _check_plain(data["entries"])
     return Slabs(**data)

@@ -197,7 +197,9 @@ def read_value(kind: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # on
 def _named(kind: Any, parts: dict[str, Any], where: str) -> Any:
     """A named tuple, or an object with any names, from its object."""
     if get_origin(kind) is Mapping:
-        return {key: read_value(get_args(kind)[1], item, f"{where}[{key!r}]") for key, item in parts.items()}
+        return {
+            key: read_value(get_args(kind)[1], item, f"{where}[{checks.shown(key)}]") for key, item in parts.items()
+        }
     hints = get_type_hints(kind)
     return kind(*(read_value(part, parts.get(name), f"{where}.{name}") for name, part in hints.items()))
 

@@ -119,7 +119,7 @@ def _structure(number: int, entry: Any, states: list[str], agents: list[str]) ->
     name = entry.get("name")
     if name is not None and not isinstance(name, str):
         raise InputError(f"{where}.name must be text; it is a {_kind(name)}.")
-    where = f"{where} ({name!r})" if name else where
+    where = f"{where} ({checks.shown(name)})" if name else where
     joint = _joint(f"{where}.joint", entry["joint"], len(states), len(agents))
     return InformationStructure(checks.distributions(f"{where}.joint", joint, stacked=False), name=name)
 

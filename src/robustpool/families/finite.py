@@ -193,7 +193,7 @@ def _labels(what: str, labels: Sequence[str] | None, count: int, default: str = 
     if labels is None:
         return tuple(f"{default} {i}" for i in range(count))
     if len(labels) != count or len(set(labels)) != count:
-        raise InputError(f"{what} must be {count} different names; they are {list(labels)!r}.")
+        raise InputError(f"{what} must be {count} different names; they are {checks.shown(list(labels))}.")
     return tuple(labels)
 
 

@@ -197,7 +197,7 @@ class Nature(ABC):
 
     def first_table(self) -> Floats:
         """Where to start: the default, where nothing forbids it; else a table near it."""
-        return self.tables.feasible(self.tables.default)
+        return self.tables.near(self.tables.default)
 
     def first_labels(self) -> Floats:
         """Structures that are known to matter; none, unless a subclass knows some."""

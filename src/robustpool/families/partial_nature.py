@@ -112,7 +112,7 @@ class PartialNature(Nature):
         layout = self.tables.layout
         tables = [layout.table_of(lambda x, k=k: normal_cdf(k * probit(x[:, 0]))) for k in STRETCHES]  # type: ignore[misc]
         worst = [regrets_at(self.aggregator(table), self.start).max() for table in tables]
-        return self.tables.feasible(tables[int(np.argmin(worst))])
+        return self.tables.near(tables[int(np.argmin(worst))])
 
     def aggregator(self, table: Floats) -> CurveAggregator:
         """See Nature."""

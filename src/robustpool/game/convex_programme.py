@@ -84,6 +84,16 @@ def convex_tables(tables: FeasibleTables) -> tuple[Any, list[Any], Any]:
     return forecast, [*rules, *tables.layout.user_constraints(forecast)], bonds
 
 
+def nearest_table(tables: FeasibleTables, table: Floats) -> Floats:
+    """The table that the constraints allow and that is nearest to another one."""
+    import cvxpy as cp
+
+    forecast, rules, _ = convex_tables(tables)
+    distance = cp.sum_squares(forecast - (table[:, 1] if tables.states == 2 else table))
+    solve_convex(cp.Problem(cp.Minimize(distance), rules), "the first table")
+    return tables.feasible(forecast_table(np.asarray(forecast.value)))
+
+
 def user_cones(tables: FeasibleTables) -> list[Any]:
     """The tables that a user's constraints allow, in cones: the same lists for the same constraints."""
     import cvxpy as cp

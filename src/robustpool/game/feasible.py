@@ -54,6 +54,15 @@ class FeasibleTables:
         """What a solver returned, with its small violations taken out."""
         return self.layout.differences.repaired(np.where(self.pinned[:, None], self.pins, table), self.pinned)
 
+    def near(self, table: Floats) -> Floats:
+        """A table near another one that is none of these: its payoff would be too good to be true."""
+        table = self.feasible(table)
+        if self._constraints_hold(table, 1e-9):
+            return table
+        from .convex_programme import nearest_table
+
+        return nearest_table(self, table)
+
     def allows(self, table: Floats) -> bool:
         """Whether a table that comes from a file is one of these, but for rounding."""
         if table.shape != self.pins.shape or not (np.abs(table - 0.5) <= 0.5 + ROUNDING).all():
@@ -64,18 +73,18 @@ class FeasibleTables:
             (np.abs(table.sum(axis=1) - 1.0) <= 1e-9).all()
             and (np.abs(table - self.pins)[self.pinned] <= ROUNDING).all()
             and (rises <= differences.slack[:, None] + ROUNDING).all()
-            and self._constraints_hold(table)
+            and self._constraints_hold(table, 1e-4)
         )
 
-    def _constraints_hold(self, table: Floats) -> bool:
-        """Whether it meets the user's own constraints, as exactly as a convex solver does."""
+    def _constraints_hold(self, table: Floats, slack: float) -> bool:
+        """Whether it meets the user's own constraints; a convex solver does it less exactly than other numbers."""
         if not self.layout.constraints:
             return True
         from .convex_programme import convex_tables
 
         forecast, rules, _ = convex_tables(self)
         forecast.value = table[:, 1] if self.states == 2 else table
-        return all(float(np.max(rule.violation())) <= 1e-4 for rule in rules)
+        return all(float(np.max(rule.violation())) <= slack for rule in rules)
 
     def of_cells(self, cells: NDArray[Any]) -> FeasibleTables:
         """The tables of these cells alone, where no constraint binds cells to each other."""

@@ -164,7 +164,7 @@ class MultiplicativeWeights(Solver):
         check("rate", state.rate > 0 and (self.epsilon is None or state.rate == first.rate))
         game, tables = nature.game, nature.tables
         check("a table", tables.allows(state.upper_table) and tables.allows(state.table_sum / state.round))
-        check("weight_sum", abs(state.weight_sum.sum() - state.round) <= ROUNDING * state.round)
+        check("weight_sum", bool(abs(state.weight_sum.sum() - state.round) <= ROUNDING * state.round))
         for name, weights, masses, offset in (
             ("masses", state.weights, state.masses, state.offset),
             ("mass_sum", state.weight_sum, state.mass_sum, state.offset_sum),

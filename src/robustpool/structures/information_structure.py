@@ -46,7 +46,7 @@ class InformationStructure:
     name: str | None = None
 
     def __init__(self, joint: ArrayLike, name: str | None = None) -> None:
-        label = "joint" if name is None else f"joint of {name!r}"
+        label = "joint" if name is None else f"joint of {checks.shown(name)}"
         array = checks.distributions(label, joint, stacked=False)
         check_shape(label, array.shape)
         object.__setattr__(self, "joint", checks.frozen(array))
