@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robustpool.execution import mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def scaled(common: int, item: int) -> int:
@@ -34,6 +37,10 @@ def nested(common: int, item: int) -> int:
 
 def divided(common: int, item: int) -> float:
     return common / item
+
+
+def unsendable(common: int, item: int) -> Callable[[], int]:
+    return lambda: common * item
 
 
 def dies_once(folder: str, item: int) -> int:
