@@ -101,7 +101,9 @@ def test_work_that_kills_every_worker_ends_with_a_sentence(tmp_path: Path) -> No
 def test_work_that_kills_too_many_workers_ends_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     with cluster_of(1, tmp_path) as cluster, Cluster(cluster.address) as executor, using(executor):
-        sentence = r"workers of the cluster at tcp://.* died again and again over the same piece of work \(the last was tcp://"
+        sentence = (
+            r"workers of the cluster at tcp://.* died again and again over the same piece of work \(the last was tcp://"
+        )
         with pytest.raises(WorkersLostError, match=sentence):
             list(mapped(dies, range(2), None))
 
