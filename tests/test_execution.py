@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from programs import run_python, run_robustpool
 from refusals import input_error
 from robustpool.certificates.certify import certify
 from robustpool.errors import WorkersLostError
-from robustpool.execution import InProcess, is_remote, mapped, mapped_as_done, using
+from robustpool.execution import Answer, InProcess, in_order, is_remote, mapped, mapped_as_done, using
 from robustpool.execution.choosing import executor_in_use
 from robustpool.execution.cluster import Cluster, check_versions
 from robustpool.execution.processes import Processes, _Worker
@@ -241,6 +242,16 @@ def test_an_iterator_that_nobody_wants_any_more_does_not_block_the_next(executor
         assert list(mapped(scaled, range(4), 2)) == [0, 2, 4, 6]
 
 
+def test_results_are_put_in_order() -> None:
+    answers = ((number, Answer(good=True, value=10 * number)) for number in (2, 0, 3, 1))
+    assert list(in_order(answers, 4)) == [0, 10, 20, 30]
+
+
+def test_each_item_is_answered_once(processes: Processes) -> None:
+    numbers = [number for number, _ in processes.each(scaled, range(6), 2)]
+    assert sorted(numbers) == list(range(6))
+
+
 def test_work_between_two_results_is_done(processes: Processes) -> None:
     with using(processes):
         outer = mapped(scaled, range(4), 2)
@@ -322,7 +333,7 @@ class Theirs:
 
 def test_records_with_what_users_can_change_are_hashed_each_time() -> None:
     wrapping, values = Wrapping(), np.zeros(3)
-    for record in (Theirs(values), replace(rp.get_rule("mean"), pool=Theirs(values))):
+    for record in (Theirs(values), replace(rp.get_rule("mean"), parameters={"theirs": Theirs(values)})):  # type: ignore[dict-item]
         (before,) = wrapping.parts(record)
         values += 1.0
         (after,) = wrapping.parts(record)
@@ -359,7 +370,7 @@ def test_master_and_worker_forget_the_same_parts() -> None:
     wrapping, rng = Wrapping(), np.random.default_rng(0)
     for number in range(KEPT - 3, KEPT + 3):
         commons = [("g", "t"), *((each,) for each in range(number)), ("g", "t")]
-        commons += [tuple(rng.integers(0, 20, rng.integers(1, KEPT + 5)).tolist()) for _ in range(200)]
+        commons += [tuple(rng.permutation(24)[: rng.integers(1, KEPT + 5)].tolist()) for _ in range(200)]
         messages = [[*wrapping.parts((first,)), *wrapping.parts(common)] for common in commons]
         assert answers_to(messages) == commons
 
@@ -388,12 +399,13 @@ def test_a_process_that_is_killed_is_replaced_and_its_work_done_again(processes:
     assert (tmp_path / "died").exists()
 
 
-def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes) -> None:
+def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes, tmp_path: Path) -> None:
     with using(processes):
         with pytest.raises(
             WorkersLostError, match=r"3 worker processes died over the same piece of work \(the last with status 3"
         ):
-            list(mapped(dies, range(3), None))
+            list(mapped(dies, range(3), str(tmp_path)))
+        assert max(Counter(path.name.partition("-")[0] for path in tmp_path.iterdir()).values()) == 3
         assert list(mapped(scaled, range(4), 2)) == [0, 2, 4, 6]
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from . import InProcess, using
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 KEPT = 16
 """Parts that a worker keeps, or as many as a message has; master and worker forget by the same rule."""
@@ -50,7 +50,7 @@ class Kept(OrderedDict[str, Any]):
         super().__init__()
         self._in_use = Lock()
 
-    def use(self, digests: list[str], content: Callable[[int], Any]) -> list[Any]:
+    def use(self, digests: Sequence[str], content: Callable[[int], Any]) -> list[Any]:
         """What has these hashes; ``content`` makes that of a place if it is new. What else was used longest ago is forgotten."""
         with self._in_use:
             for place, digest in enumerate(digests):
