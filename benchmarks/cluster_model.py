@@ -123,10 +123,9 @@ class Recorder:
 
     def _bytes(self, function: Any, items: Sequence[Any], common: Any, results: Sequence[Any]) -> tuple[float, float]:
         """The bytes of what is new and common, and of a message; some messages stand for all."""
-        new = 0
-        for part in [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]:
-            new += 0 if part.digest in self._kept else len(part.content)
-            self._kept.use(part.digest, lambda: None)
+        parts, places = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)], set[int]()
+        self._kept.use([part.digest for part in parts], places.add)
+        new = sum(len(parts[place].content) for place in places)
         some = range(0, len(items), -(-len(items) // 8))
         there = [len(packed(items[k])) + len(pickle.dumps(results[k])) for k in some]
         return float(new), float(np.mean(there))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robustpool.execution import mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def scaled(common: int, item: int) -> int:
@@ -36,6 +39,10 @@ def divided(common: int, item: int) -> float:
     return common / item
 
 
+def unsendable(common: int, item: int) -> Callable[[], int]:
+    return lambda: common * item
+
+
 def dies_once(folder: str, item: int) -> int:
     """Kills its process at item 3, if it is the first to come here."""
     if item == 3:
@@ -47,7 +54,10 @@ def dies_once(folder: str, item: int) -> int:
     return item
 
 
-def dies(_common: Any, _item: int) -> None:
+def dies(folder: str | None, item: int) -> None:
+    """Leaves a file with the process's number, if there is a folder."""
+    if folder is not None:
+        (Path(folder) / f"{item}-{os.getpid()}").touch()
     os._exit(3)
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +92,45 @@ def test_the_one_before_is_kept_and_all_of_it_is_removed(tmp_path: Path) -> None
     assert begun(path) == "second"
     checkpoints.remove_checkpoint(path)
     assert names(tmp_path) == []
+
+
+def test_what_is_kept_for_some_work_is_held_until_its_end(tmp_path: Path) -> None:
+    """Nobody can take it between two steps of the work; another worker has a file of its own."""
+    path = tmp_path / "state.npz"
+    with checkpoints.keeping(path) as here:
+        assert here == path
+        rp.solve(FAMILY, tolerance=1e-12, rounds=2, checkpoint=here, resume="auto")
+        with pytest.raises(HeldError), locked(tmp_path / "state.npz.lock"):
+            pass
+        rp.solve(FAMILY, tolerance=1e-12, rounds=3, checkpoint=here, resume="auto")
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(_keeps_elsewhere, path).result()
+    with locked(tmp_path / "state.npz.lock"):
+        _keeps_elsewhere(path)
+    with checkpoints.keeping(tmp_path / "nowhere" / "state.npz") as elsewhere:
+        assert not elsewhere.is_relative_to(tmp_path)
+
+
+def _keeps_elsewhere(path: Path) -> None:
+    with checkpoints.keeping(path) as elsewhere:
+        assert elsewhere != path
+        saved(elsewhere, "state")
+
+
+def test_a_checkpoint_from_elsewhere_replaces_only_a_checkpoint_that_is_free(tmp_path: Path) -> None:
+    path, other = tmp_path / "state.npz", tmp_path / "other.npz"
+    saved(other, "new")
+    checkpoints.put_checkpoint(path, other.read_bytes())
+    assert begun(path) == "new"
+    saved(other, "newer")
+    with plain(path):
+        checkpoints.put_checkpoint(path, other.read_bytes())
+    assert begun(path) == "new"
+    checkpoints.put_checkpoint(path, other.read_bytes())
+    assert begun(path) == "newer"
+    path.write_text("mine")
+    checkpoints.put_checkpoint(path, other.read_bytes())
+    assert path.read_text() == "mine"
 
 
 def test_any_damage_is_set_aside_and_the_one_before_is_used(tmp_path: Path) -> None:

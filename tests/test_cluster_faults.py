@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -10,16 +11,18 @@ import sys
 import time
 from contextlib import contextmanager
 from threading import Thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import robustpool as rp
 from clusters import TestCluster, cluster_of
-from jobs_on_workers import dies, waits
+from jobs_on_workers import dies, pid, waits
 from robustpool.errors import WorkersLostError
-from robustpool.execution import mapped, using
+from robustpool.execution import Answer, mapped, using
 from robustpool.execution.cluster import Cluster
+from robustpool.execution.sending import Wrapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,6 +96,60 @@ def test_work_that_kills_every_worker_ends_with_a_sentence(tmp_path: Path) -> No
         executor.patience = 3  # from now on: workers may take longer to start
         with pytest.raises(WorkersLostError, match="has had no workers for 3 seconds"):
             list(mapped(dies, range(2), None))
+
+
+def test_work_that_kills_too_many_workers_ends_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+    with cluster_of(1, tmp_path) as cluster, Cluster(cluster.address) as executor, using(executor):
+        sentence = (
+            r"workers of the cluster at tcp://.* died again and again over the same piece of work \(the last was tcp://"
+        )
+        with pytest.raises(WorkersLostError, match=sentence):
+            list(mapped(dies, range(2), None))
+
+
+@pytest.mark.slow  # two workers start one after the other
+def test_results_of_a_worker_that_is_paused_are_made_again(tmp_path: Path) -> None:
+    with cluster_of(1, tmp_path, ttl="3s") as cluster, Cluster(cluster.address) as executor, using(executor):
+        executor.patience = 1  # from now on: workers may take longer to start
+        results = mapped(pid, range(3), None)
+        assert next(results) == cluster.workers[0].pid
+        other = cluster.add_worker()
+        executor._client.wait_for_workers(2, timeout=PATIENCE)
+        time.sleep(1.0)  # all items are done
+        cluster.workers[0].send_signal(signal.SIGSTOP)
+        assert list(results) == [other.pid, other.pid]
+
+
+class Silent:
+    """A future that is done, whose worker does not give the result at first."""
+
+    key = "silent"
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    def add_done_callback(self, callback: Callable[[Silent], object]) -> None:
+        callback(self)
+
+    def result(self, timeout: float) -> tuple[bool, bytes]:
+        self.asked.append(timeout)
+        if len(self.asked) < 3:
+            raise TimeoutError
+        return True, pickle.dumps(5)
+
+
+def test_a_result_is_asked_for_again_with_more_patience() -> None:
+    executor, future = object.__new__(Cluster), Silent()
+    executor.patience, executor._wrapping = 1.0, Wrapping()
+    executor._client = SimpleNamespace(status="running", cancel=lambda *_, **__: None)
+    executor._submitted = lambda *_, **__: [future]  # type: ignore[method-assign]
+    assert list(executor.each(pid, [0], None)) == [(0, Answer(good=True, value=5))]
+    assert future.asked == [1.0, 2.0, 4.0]
+    executor._client.status, executor.address = "closed", "tcp://10.0.0.1:8786"
+    future.asked.clear()
+    with pytest.raises(WorkersLostError, match=r"the scheduler at tcp://10\.0\.0\.1:8786 was lost"):
+        list(executor.each(pid, [0], None))
 
 
 def test_a_scheduler_that_is_killed_ends_the_work_with_a_sentence(tmp_path: Path) -> None:

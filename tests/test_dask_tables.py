@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ import pytest
 
 import robustpool as rp
 from refusals import input_error, unsupported_error
+from robustpool.tables.dask_tables import PARTITION, _numbered
+from robustpool.tables.reading import Reading, look_at
+from robustpool.tables.sources import open_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,11 +100,32 @@ def test_a_wide_table_is_combined_like_on_one_machine() -> None:
     assert the_same(table, in_partitions(4))["question_id"].dtype.kind == "i"
 
 
+def indexed(table: pd.DataFrame) -> Any:
+    return dd.from_pandas(table.set_index("question_id"), npartitions=4)
+
+
 def test_a_table_that_is_partitioned_by_question_is_not_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = messy().loc[lambda rows: rows["question_id"].str.fullmatch("q[0-9]+")]
-    table = table.sort_values("question_id", kind="stable", ignore_index=True)
-    monkeypatch.setattr(type(in_partitions(1)(table)), "shuffle", None)
-    the_same(table, lambda rows: dd.from_pandas(rows.set_index("question_id"), npartitions=4), rule="mean")
+    monkeypatch.setattr(dd.DataFrame, "set_index", None)
+    the_same(clean(), indexed, rule="mean")
+
+
+def test_a_name_with_spaces_around_it_is_no_other_question() -> None:
+    """Even if it stands in another partition, by an index with known divisions."""
+    names = [f"{name}{space}" for name in "abcdefg" for space in ("", " ", "\t")]
+    table = clean().iloc[: 3 * len(names)].assign(question_id=sorted(names * 3))
+    assert indexed(table).known_divisions
+    assert len(the_same(table, indexed, rule="mean")) == 7
+
+
+def test_where_a_question_goes_depends_on_no_version() -> None:
+    names = ["a", "b", " a ", "b\t", "17"]
+    frame = pd.DataFrame({"question_id": names, "forecaster_id": "ann", "probability": 0.5})
+    how = Reading()
+    with open_engine(frame) as (source, own):
+        plan = look_at(source, own, how)
+    hashes = [hashlib.blake2b(name.strip().encode(), digest_size=8).digest() for name in names]
+    expected = [int.from_bytes(each, "big") % 7 for each in hashes]
+    assert _numbered(frame, 0, plan, 7)[PARTITION].tolist() == expected
 
 
 def test_what_cannot_be_combined_is_said_with_the_same_sentence() -> None:

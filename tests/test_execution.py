@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import os
@@ -11,7 +12,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,16 +24,16 @@ import pytest
 
 import robustpool as rp
 from clusters import cluster_of
-from jobs_on_workers import dies, dies_once, divided, identity, nested, pid, scaled
+from jobs_on_workers import dies, dies_once, divided, identity, nested, pid, scaled, unsendable
 from programs import run_python, run_robustpool
 from refusals import input_error
 from robustpool.certificates.certify import certify
 from robustpool.errors import WorkersLostError
-from robustpool.execution import InProcess, is_remote, mapped, mapped_as_done, using
+from robustpool.execution import Answer, InProcess, in_order, is_remote, mapped, mapped_as_done, using
 from robustpool.execution.choosing import executor_in_use
 from robustpool.execution.cluster import Cluster, check_versions
-from robustpool.execution.processes import Processes
-from robustpool.execution.sending import KEPT, Kept, Wrapping
+from robustpool.execution.processes import Processes, _Worker
+from robustpool.execution.sending import KEPT, Kept, Message, Part, Wrapping, answered
 from robustpool.reproduction.figures.lipschitz import LipschitzValues
 from robustpool.reproduction.run import reproduce
 from robustpool.reproduction.settings import Settings
@@ -237,6 +242,16 @@ def test_an_iterator_that_nobody_wants_any_more_does_not_block_the_next(executor
         assert list(mapped(scaled, range(4), 2)) == [0, 2, 4, 6]
 
 
+def test_results_are_put_in_order() -> None:
+    answers = ((number, Answer(good=True, value=10 * number)) for number in (2, 0, 3, 1))
+    assert list(in_order(answers, 4)) == [0, 10, 20, 30]
+
+
+def test_each_item_is_answered_once(processes: Processes) -> None:
+    numbers = [number for number, _ in processes.each(scaled, range(6), 2)]
+    assert sorted(numbers) == list(range(6))
+
+
 def test_work_between_two_results_is_done(processes: Processes) -> None:
     with using(processes):
         outer = mapped(scaled, range(4), 2)
@@ -267,6 +282,13 @@ def test_what_a_worker_cannot_read_is_done_here(processes: Processes) -> None:
         assert list(mapped(lambda _common, item: item, range(4), Unreadable())) == [0, 1, 2, 3]
 
 
+def test_a_result_that_cannot_be_sent_is_made_here_or_that_is_said(processes: Processes, cluster: Cluster) -> None:
+    with using(processes):
+        assert [call() for call in mapped(unsendable, range(4), 2)] == [0, 2, 4, 6]
+    with using(cluster), input_error("a worker of the cluster at tcp://.* cannot send its result .*lambda"):
+        list(mapped(unsendable, range(4), 2))
+
+
 def test_what_a_worker_of_a_cluster_cannot_read_is_said(cluster: Cluster) -> None:
     with (
         using(cluster),
@@ -291,15 +313,81 @@ def test_small_work_stays_here_and_small_items_share_a_message() -> None:
 
 
 def test_parts_are_hashed_once_and_the_oldest_are_forgotten() -> None:
-    wrapping, rule = Wrapping(), rp.get_rule("mean")
-    first, again = wrapping.parts((rule, 1)), wrapping.parts((rule, 2))
+    wrapping, family = Wrapping(), rp.ConditionallyIndependent(2, 6, 20)
+    first, again = wrapping.parts((family, 1)), wrapping.parts((family, 2))
     assert first[0] is again[0]
     assert first[1].digest != again[1].digest
     kept = Kept()
     for number in range(KEPT + 1):
-        kept.use(str(number), lambda number=number: number)  # type: ignore[misc]
+        assert kept.use([str(number)], lambda _, number=number: number) == [number]  # type: ignore[misc]
     assert "0" not in kept
-    assert kept.use("1", lambda: -1) == 1
+    assert kept.use(["1"], lambda _: -1) == [1]
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A frozen record of a user, with an array that can change."""
+
+    values: Any
+
+
+def test_records_with_what_users_can_change_are_hashed_each_time() -> None:
+    wrapping, values = Wrapping(), np.zeros(3)
+    for record in (Theirs(values), replace(rp.get_rule("mean"), parameters={"theirs": Theirs(values)})):  # type: ignore[dict-item]
+        (before,) = wrapping.parts(record)
+        values += 1.0
+        (after,) = wrapping.parts(record)
+        assert before.digest != after.digest
+
+
+class Pipe(io.BytesIO):
+    """What is written to a worker."""
+
+    def flush(self) -> None:
+        """Keep it."""
+
+
+def answers_to(messages: list[list[Part]]) -> list[Any]:
+    """What a worker answers to messages that a master sends."""
+    master, kept, answers = object.__new__(_Worker), Kept(), []
+    master._kept = Kept()
+    for parts in messages:
+        pipe = Pipe()
+        master._process = SimpleNamespace(stdin=pipe)  # type: ignore[assignment]
+        master.send(parts, True, pickle.dumps(None))
+        good, content = answered(pickle.loads(pipe.getvalue()), kept)
+        answers.append(pickle.loads(content) if good else content)
+    assert list(master._kept) == list(kept)
+    return answers
+
+
+def first(common: tuple[Any, ...], _item: None) -> Any:
+    return common
+
+
+def test_master_and_worker_forget_the_same_parts() -> None:
+    """Also where the limit cuts through a message, and where a message alone has more parts."""
+    wrapping, rng = Wrapping(), np.random.default_rng(0)
+    for number in range(KEPT - 3, KEPT + 3):
+        commons = [("g", "t"), *((each,) for each in range(number)), ("g", "t")]
+        commons += [tuple(rng.permutation(24)[: rng.integers(1, KEPT + 5)].tolist()) for _ in range(200)]
+        messages = [[*wrapping.parts((first,)), *wrapping.parts(common)] for common in commons]
+        assert answers_to(messages) == commons
+
+
+def test_threads_of_a_worker_can_share_what_is_kept() -> None:
+    wrapping, kept = Wrapping(), Kept()
+    message = [[*wrapping.parts((first,)), *wrapping.parts(tuple(range(k, k + 8)))] for k in range(40)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            numbers = [7 * k % 40 for k in range(2000)]
+            work = lambda k: answered(Message(message[k], True, pickle.dumps(None)), kept)
+            answers = list(pool.map(work, numbers))
+    finally:
+        sys.setswitchinterval(before)
+    assert [pickle.loads(content) for _, content in answers] == [tuple(range(k, k + 8)) for k in numbers]
 
 
 # ----------------------------------------------------------------------------------------------------- local processes
@@ -311,12 +399,13 @@ def test_a_process_that_is_killed_is_replaced_and_its_work_done_again(processes:
     assert (tmp_path / "died").exists()
 
 
-def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes) -> None:
+def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes, tmp_path: Path) -> None:
     with using(processes):
         with pytest.raises(
             WorkersLostError, match=r"3 worker processes died over the same piece of work \(the last with status 3"
         ):
-            list(mapped(dies, range(3), None))
+            list(mapped(dies, range(3), str(tmp_path)))
+        assert max(Counter(path.name.partition("-")[0] for path in tmp_path.iterdir()).values()) == 3
         assert list(mapped(scaled, range(4), 2)) == [0, 2, 4, 6]
 
 

@@ -118,6 +118,40 @@ def test_what_the_audit_says(
     assert verdict(packages) == (status, [sentence])
 
 
+LOST = "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded"
+
+
+@pytest.mark.parametrize(
+    ("words", "ci", "status", "sentence"),
+    [
+        (f"Traceback (most recent call last):\n{LOST}\n", False, 0, f"The database cannot be reached: {LOST}"),
+        (LOST, True, 1, f"The database cannot be reached: {LOST}"),
+        ("Could not connect to the feed\nERROR: Tip: your network may be blocking this service.", False, 0, "The database cannot be reached: ERROR"),
+        ("python: No module named pip_audit", False, 1, "pip-audit ended with status 3 and no list of packages (python: No module"),
+        ("ERROR:pip_audit._cli:requirement a is not hashed", False, 1, "pip-audit ended with status 3 and no list of packages (ERROR"),
+        ("", False, 1, "pip-audit ended with status 3 and no list of packages (it says nothing)."),
+    ],
+)  # fmt: skip
+def test_only_a_lost_connection_is_no_failure_of_the_audit(
+    words: str,
+    ci: bool,
+    status: int,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    monkeypatch.delenv("CI", raising=False)
+    if ci:
+        monkeypatch.setenv("CI", "true")
+    import audit
+
+    done = subprocess.CompletedProcess([], 3, stdout="", stderr=words)
+    monkeypatch.setattr(audit.subprocess, "run", lambda *_, **__: done)
+    assert audit.main() == status
+    assert capsys.readouterr().out.startswith(sentence)
+
+
 # --- the wheel --------------------------------------------------------------------------------------------------------
 
 

@@ -23,8 +23,8 @@ PARTS = ("src", "pyproject.toml", "README.md", "LICENSE")
 
 def commit_time() -> str:
     """Seconds since 1970 of the last commit, or what SOURCE_DATE_EPOCH says already."""
-    if said := os.environ.get("SOURCE_DATE_EPOCH"):
-        return said
+    if seconds := os.environ.get("SOURCE_DATE_EPOCH"):
+        return seconds
     command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 

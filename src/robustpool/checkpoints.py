@@ -13,6 +13,7 @@ import time
 import warnings
 import zipfile
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeV
 import numpy as np
 
 from .errors import InputError
-from .files import check_writable, write_whole
+from .files import check_writable, write_bytes, write_whole
 from .locks import HeldError, locked
 from .processes import own_prefix
 
@@ -41,6 +42,10 @@ PREVIOUS, DAMAGED, OTHER, LOCK = ".previous", ".damaged", ".other", ".lock"
 """How the names of the files beside a checkpoint end."""
 ARRAY = "an array"
 """What stands in the tree in place of an array, with its place."""
+
+
+_kept_here: ContextVar[Path | None] = ContextVar("kept_here", default=None)
+"""The file that `keeping` holds for the work inside it, which need not take the lock again."""
 
 
 class CheckpointWarning(UserWarning):
@@ -87,7 +92,8 @@ class Checkpoint(Generic[State]):
             check_writable(self.path)  # say so now, not after hours
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._held.enter_context(locked(_beside(self.path, LOCK)))
+                if self.path != _kept_here.get():
+                    self._held.enter_context(locked(_beside(self.path, LOCK)))
             except HeldError as error:
                 raise InputError(
                     f"{error.owner} is working on the same job, with the checkpoint {str(self.path)!r}; wait for it, stop it, or give "
@@ -189,9 +195,16 @@ def remove_checkpoint(path: FilePath) -> None:
         saved.remove()
 
 
+def put_checkpoint(path: Path, content: bytes) -> None:
+    """Save a checkpoint that was made elsewhere, unless somebody works with the file, or it is of another kind."""
+    with suppress(InputError), Checkpoint(path, "", lambda data: data):
+        if not path.exists() or _is_ours(path):
+            write_bytes(path, content)
+
+
 @contextmanager
 def keeping(path: Path) -> Iterator[Path]:
-    """A file for a checkpoint, for work that may be done anywhere.
+    """A file for a checkpoint, held for work that may be done anywhere.
 
     It is one of the same name in a temporary folder where the file cannot be had: on another machine, or if another process
     has it, such as a worker that was given up but goes on.
@@ -200,11 +213,16 @@ def keeping(path: Path) -> Iterator[Path]:
         try:
             here = path.parent.is_dir()
             if here:
-                with Checkpoint(path, "", lambda data: data):
-                    pass
+                stack.enter_context(Checkpoint(path, "", lambda data: data))
         except InputError:
             here = False
-        yield path if here else Path(stack.enter_context(TemporaryDirectory(prefix=own_prefix()))) / path.name
+        if not here:
+            path = Path(stack.enter_context(TemporaryDirectory(prefix=own_prefix()))) / path.name
+        token = _kept_here.set(path)
+        try:
+            yield path
+        finally:
+            _kept_here.reset(token)
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -141,8 +141,8 @@ def in_order(answers: Iterator[tuple[int, Answer]], count: int) -> Iterator[Any]
     try:
         for number in range(count):
             while number not in waiting:
-                found, answer = next(answers)
-                waiting[found] = answer
+                place, answer = next(answers)
+                waiting[place] = answer
             yield waiting.pop(number).result()
     finally:
         answers.close()  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import time
 import uuid
 import warnings
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
@@ -107,10 +107,17 @@ class Cluster:
             for number, future in enumerate(futures):
                 left[future.key] = number, future
                 future.add_done_callback(done.put)
+            timeout = self.patience
             while left:
                 future = self._next(done)
+                try:
+                    answer = self._answer(future, timeout)
+                except TimeoutError:  # its worker is silent: once Dask gives it up, another does the item again
+                    timeout *= 2
+                    future.add_done_callback(done.put)
+                    continue
                 number, _ = left.pop(future.key)  # the cluster may forget it
-                yield number, self._answer(future)
+                yield number, answer
         finally:
             with _silent(), suppress(Exception):
                 self._client.cancel([future for _, future in left.values()], force=True)
@@ -124,10 +131,10 @@ class Cluster:
         run, digests, versions = uuid.uuid4().hex, [part.digest for part in parts], own_versions()
         with self._telling(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            held = [self._shared.use(part.digest, partial(self._share, part)) for part in parts]
-            given = {"versions": versions, "digests": digests, "is_tuple": is_tuple, "contents": held}
+            held = self._shared.use(digests, lambda place: self._share(parts[place]))
+            options = {"versions": versions, "digests": digests, "is_tuple": is_tuple, "contents": held}
             keys = [f"robustpool_{name}-{run}-{number}" for number in range(len(items))]  # Dask times them by name
-            return list(self._client.map(_answered, items, key=keys, pure=False, **given))
+            return list(self._client.map(_answered, items, key=keys, pure=False, **options))
 
     def _next(self, done: SimpleQueue[Any]) -> Any:
         """The next future that is done; looks now and then whether the cluster is still there."""
@@ -143,12 +150,12 @@ class Cluster:
             if time.monotonic() - last_seen > self.patience:
                 raise self._without_workers() if self._client.status == "running" else self._lost()
 
-    def _answer(self, future: Any) -> Answer:
+    def _answer(self, future: Any, timeout: float) -> Answer:
         with self._telling():
-            good, content = future.result(timeout=self.patience)
+            good, content = future.result(timeout=timeout)
         value = pickle.loads(content)
         if isinstance(value, CannotSendError):
-            raise InputError(f"a worker of the cluster at {self.address} cannot read what it is sent ({value}).")
+            raise InputError(f"a worker of the cluster at {self.address} {value}.")
         return Answer(good, value)
 
     def _workers(self) -> int:

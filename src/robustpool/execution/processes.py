@@ -174,12 +174,12 @@ class _Worker:
 
     def send(self, parts: list[Part], is_tuple: bool, item: bytes) -> None:
         """Send an item, with the parts that the process does not have; if it is dead, the listener tells."""
-        new = [part if part.digest not in self._kept else Part(part.digest, b"") for part in parts]
-        for part in parts:
-            self._kept.use(part.digest, lambda: None)
+        new = set[int]()
+        self._kept.use([part.digest for part in parts], new.add)
+        sent = [part if place in new else Part(part.digest, b"") for place, part in enumerate(parts)]
         assert self._process.stdin is not None
         with suppress(OSError):
-            pickle.dump(Message(new, is_tuple, item), self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(Message(sent, is_tuple, item), self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
             self._process.stdin.flush()
 
     def end(self) -> None:

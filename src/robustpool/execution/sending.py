@@ -11,16 +11,20 @@ import pickle
 import traceback
 import weakref
 from collections import OrderedDict
-from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from . import InProcess, using
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 KEPT = 16
-"""Parts that a worker keeps; master and worker forget by the same rule."""
+"""Parts that a worker keeps, or as many as a message has; master and worker forget by the same rule."""
+
+PLAIN = (bool, int, float, str, bytes, type(None), np.ndarray)
 
 
 class Part(NamedTuple):
@@ -39,20 +43,28 @@ class Message(NamedTuple):
 
 
 class Kept(OrderedDict[str, Any]):
-    """What was used last, by its hash."""
+    """What was used last, by its hash; each thread that shares it has a message to itself."""
 
-    def use(self, digest: str, content: Callable[[], Any]) -> Any:
-        """What has this hash; ``content`` makes it if it is new."""
-        if digest not in self:
-            self[digest] = content()
-            while len(self) > KEPT:
+    def __init__(self) -> None:
+        """Nothing is kept yet."""
+        super().__init__()
+        self._in_use = Lock()
+
+    def use(self, digests: Sequence[str], content: Callable[[int], Any]) -> list[Any]:
+        """What has these hashes; ``content`` makes that of a place if it is new. What else was used longest ago is forgotten."""
+        with self._in_use:
+            for place, digest in enumerate(digests):
+                if digest not in self:
+                    self[digest] = content(place)
+                self.move_to_end(digest)
+            values = [self[digest] for digest in digests]
+            while len(self) > max(KEPT, len(set(digests))):
                 self.popitem(last=False)
-        self.move_to_end(digest)
-        return self[digest]
+            return values
 
 
 class Wrapping:
-    """Makes parts of what is common; frozen records are hashed once, however often they come."""
+    """Makes parts of what is common; frozen records are hashed once, however often they come, if nobody else can change them."""
 
     def __init__(self) -> None:
         """Nothing is known yet."""
@@ -70,23 +82,37 @@ class Wrapping:
         content = packed(data)
         part = Part(hashlib.blake2b(content, digest_size=16).hexdigest(), content)
         parameters = getattr(type(data), "__dataclass_params__", None)
-        if parameters is not None and parameters.frozen and hasattr(type(data), "__weakref__"):
+        if parameters is not None and parameters.frozen and hasattr(type(data), "__weakref__") and _is_ours(data):
             number = id(data)
             self._known[number] = (weakref.ref(data, lambda _: self._known.pop(number, None)), part)
         return part
+
+
+def _is_ours(data: Any) -> bool:
+    """Whether robustpool made all of it, and users have no part of it that they could change."""
+    if type(data) in PLAIN:
+        return not getattr(getattr(data, "dtype", None), "hasobject", False)
+    if not (type(data) in (tuple, list, dict) or type(data).__module__.startswith(f"{__package__.partition('.')[0]}.")):
+        return False
+    parts = data if isinstance(data, (tuple, list)) else data.values() if type(data) is dict else vars(data).values()
+    return all(map(_is_ours, parts))
 
 
 def answered(message: Message, kept: Kept) -> tuple[bool, bytes]:
     """A worker's answer: whether it went well, and the result or the error."""
     try:
         try:
-            function, *parts = [kept.use(part.digest, partial(pickle.loads, part.content)) for part in message.parts]
+            digests, contents = zip(*message.parts, strict=True)
+            function, *parts = kept.use(digests, lambda place: pickle.loads(contents[place]))
             item = pickle.loads(message.item)
         except Exception as error:  # noqa: BLE001  # whatever is missing here
-            raise CannotSendError(f"{type(error).__name__}: {error}") from None
+            raise CannotSendError(f"cannot read what it is sent ({type(error).__name__}: {error})") from None
         with using(InProcess(1)):  # one core for each worker; work inside work is done in place
             result = function(tuple(parts) if message.is_tuple else parts[0], item)
-        return True, pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+        try:
+            return True, pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # noqa: BLE001  # whatever pickling makes of it
+            raise CannotSendError(f"cannot send its result ({type(error).__name__}: {error})") from None
     except BaseException as error:  # noqa: BLE001  # the master raises it
         error.add_note(f"In a worker: {traceback.format_exc()}")
         return False, _sendable(error)

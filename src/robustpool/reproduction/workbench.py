@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..certificates.certify import certification
-from ..checkpoints import keeping, remove_checkpoint
+from ..checkpoints import keeping, put_checkpoint, remove_checkpoint
 from ..designs.design_file import save_design
 from ..errors import UnsupportedError
 from ..execution import is_remote, mapped_as_done
@@ -121,7 +121,7 @@ class Workbench:
         self.tell("solving the games", 0.0)
         for done, (number, solved) in enumerate(mapped_as_done(_solved_elsewhere, items, None), 1):
             if solved.checkpoint not in (b"", _content(files[number])):  # it was made on another machine
-                write_bytes(files[number], solved.checkpoint)
+                put_checkpoint(files[number], solved.checkpoint)
             self._keep(missing[number], solved.solution)
             self.tell("solving the games", done / len(missing))
 
@@ -171,7 +171,7 @@ class Solved(NamedTuple):
 def _solved_elsewhere(_: None, task: Task) -> Solved:
     with keeping(Path(task.file)) as path:
         if task.checkpoint and not path.exists():
-            path.write_bytes(task.checkpoint)
+            write_bytes(path, task.checkpoint)
         solution = solve(task.game.family, checkpoint=path, resume="auto", **task.game.options)
         return Solved(solution, _content(path))
 

@@ -1,12 +1,14 @@
 """Combine a Dask data frame, whose partitions may be on many machines, into one forecast per question.
 
 A look at the first rows decides what the columns are, once for all partitions. All rows of a question go to one partition,
-in their order, unless the index says that they are there already. Each partition is then read and pooled by the same engine
+in their order, unless the index says that they are there already: it is the question, its divisions are known, and it holds
+whole numbers, because spaces around a text are no part of a name. Each partition is then read and pooled by the same engine
 as a table on one machine. What is odd or left out is added up, so that it is said once.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
@@ -22,7 +24,7 @@ from .pooling import Notes, Pool
 from .reading import LOOK, answers_of, check_left, left_out, look_at, moment
 from .records import RowsLeftOut, Tally
 from .rejecting import IN_FULL, first_of
-from .sources import NumberedFrame, index_says_something, native, open_engine
+from .sources import NumberedFrame, native, open_engine
 
 if TYPE_CHECKING:
     from ..typing import Integers
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from .reading import Reading
     from .records import Rejection
 
-ROW, KEY = "robustpool row", "robustpool question"
-"""Columns that are added: where a row stands in the whole table, and a hash of the name of its question."""
+ROW, PARTITION = "robustpool row", "robustpool partition"
+"""Columns that are added: where a row stands in the whole table, and the partition that its question goes to."""
 
 COUNTS = tuple(field.name for field in fields(Tally) if field.type == "int" and field.name != "options")
 
@@ -111,23 +113,23 @@ def aggregate_frame(frame: Any, settings: Settings, stacklevel: int) -> tuple[An
         raise UnsupportedError(
             "outcomes in another file are joined on one machine; a Dask data frame needs a column outcome."
         )
-    partitioned = frame.known_divisions and index_says_something(frame._meta)
-    index = frame.index.name
     plain = frame.map_partitions(_plain, meta=_plain(frame._meta))
     names = list(map(str, plain.columns))
     with open_engine(plain.head(LOOK, npartitions=-1)) as (source, own):
         plan = look_at(source, own, how)
     if "option" in plan.roles or any(cell.option is not None for cell in plan.cells):
         raise UnsupportedError("questions with options are combined on one machine; a Dask data frame has yes and no.")
-    partitioned = partitioned and [source.names[place] for place in plan.question] == [index]
+    sorted_by_question = [source.names[place] for place in plan.question] == [frame.index.name]
+    partitioned = sorted_by_question and frame.known_divisions and frame._meta.index.dtype.kind in "iu"
     lengths, signed = dask.compute(plain.map_partitions(len), _signed(plain, plan, how))
     starts = np.concatenate(([0], np.cumsum(np.asarray(lengths, dtype=np.int64))[:-1]))
     numbered = [
-        dask.delayed(_numbered)(part, int(start), plan) for part, start in zip(plain.to_delayed(), starts, strict=True)
+        dask.delayed(_numbered)(part, int(start), plan, len(starts))
+        for part, start in zip(plain.to_delayed(), starts, strict=True)
     ]
-    whole = dd.from_delayed(numbered, meta=_numbered(plain._meta, 0, plan))
+    whole = dd.from_delayed(numbered, meta=_numbered(plain._meta, 0, plan, len(starts)))
     if not partitioned:
-        whole = whole.shuffle(KEY)
+        whole = whole.set_index(PARTITION, divisions=[*range(len(starts) + 1)])
     settings = settings._replace(how=replace(how, plan=plan, signed=signed, progress=None))
     work = dask.delayed(_pooled, pure=False)
     parts = dask.persist(*[work(part, settings, names) for part in whole.to_delayed()])
@@ -139,7 +141,7 @@ def aggregate_frame(frame: Any, settings: Settings, stacklevel: int) -> tuple[An
     pool.warn(summary.notes, stacklevel + 1)
     columns = ["question_id", "forecast", "forecasters", *(["outcome"] if summary.outcomes else [])]
     frames = [part[0][columns] for part in parts]
-    meta = _pooled(_numbered(plain._meta, 0, plan), settings, names)[0][columns]
+    meta = _pooled(whole._meta, settings, names)[0][columns]
     return dd.from_delayed(frames, meta=meta), rejected, tally
 
 
@@ -154,21 +156,26 @@ def _signed(frame: Any, plan: Plan, how: Reading) -> Any:
     texts = [frame.columns[place] for place in places if how.percent and frame.dtypes.iloc[place].kind not in "iufb"]
     if not texts:
         return False
-    found = frame[texts].map_partitions(
+    signs = frame[texts].map_partitions(
         lambda part: part.astype(str).apply(lambda column: column.str.contains("%").any()).any()
     )
-    return found.any()
+    return signs.any()
 
 
-def _numbered(part: Any, start: int, plan: Plan) -> Any:
-    """A partition with the places of its rows and the hashes of their questions."""
+def _numbered(part: Any, start: int, plan: Plan, partitions: int) -> Any:
+    """A partition with the places of its rows and the partitions that they go to."""
+    target = np.zeros(0, np.int64)
     if len(part):
         with open_engine(part) as (source, own):
-            query = f"SELECT (hash({joined_name(source, plan.question)}) >> 1)::BIGINT AS key FROM {source.relation()}"
-            keys = own.arrays(query)["key"]
-    else:
-        keys = np.zeros(0, np.int64)
-    return part.assign(**{ROW: start + np.arange(len(part)), KEY: keys})
+            query = f"SELECT {joined_name(source, plan.question)} AS name FROM {source.relation()}"
+            names, rows = np.unique(own.arrays(query)["name"].astype(object), return_inverse=True)
+        target = np.array([_partition(name, partitions) for name in names])[rows]
+    return part.assign(**{ROW: start + np.arange(len(part)), PARTITION: target})
+
+
+def _partition(question: str, partitions: int) -> int:
+    """Which of so many partitions a question goes to, by a hash that is the same in all versions of all packages."""
+    return int.from_bytes(hashlib.blake2b(question.encode(), digest_size=8).digest(), "big") % partitions
 
 
 def _pooled(part: Any, settings: Settings, names: list[str]) -> tuple[Any, Summary]:
@@ -177,7 +184,7 @@ def _pooled(part: Any, settings: Settings, names: list[str]) -> tuple[Any, Summa
 
     part = part.sort_values(ROW, kind="stable")
     rows: Integers = part[ROW].to_numpy()
-    part = part.drop(columns=[ROW, KEY]).reset_index(drop=True)
+    part = part.drop(columns=[ROW, PARTITION], errors="ignore").reset_index(drop=True)
     part.columns = names
     pool, how = settings.pool(), settings.how
     with answers_of(NumberedFrame(part, rows), how) as answers:
