@@ -24,6 +24,7 @@ from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
 from robustpool.sweeps.settings import OPTIONS, read_settings
 from robustpool.sweeps.table import write_table
+from robustpool.sweeps.view import as_lines
 from robustpool.sweeps.work import KINDS, NUMBERS, work
 
 EXAMPLE = Path(str(files("robustpool.sweeps") / "examples" / "value-curves.toml"))
@@ -374,6 +375,28 @@ def test_a_second_process_on_one_sweep_is_told_who_has_it(settings: Path, tmp_pa
         pytest.raises(rp.InputError, match=rf"^process {os.getpid()} is working on the same sweep, in"),
     ):
         sweep(settings, out)
+    (out / "sweep.json").write_text('{"format": "robustpool-sweep/1"}')
+    with locked(out / "sweep.lock"), input_error(f"process {os.getpid()} is working on the same sweep"):
+        sweep(settings, out)  # also where --resume is missing
+    (out / "sweep.json").unlink()
     (out / "sweep.lock").touch()  # what a process leaves that is killed before it has done anything
     assert sweep(settings, out).finished
     assert not (out / "sweep.lock").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_said(settings: Path) -> None:
+    with input_error(r"'/proc/no/such' cannot be written \("):
+        sweep(settings, "/proc/no/such")
+
+
+def test_results_of_other_settings_are_counted(settings: Path, tmp_path: Path) -> None:
+    sweep(settings, tmp_path / "out")
+    settings.write_text('kind = "worst-case"\n[[cells]]\nrule = "mean"\n')
+    again = sweep(settings, tmp_path / "out", resume=True)
+    assert (again.kept, again.done, again.others) == (0, 1, 5)
+    assert as_lines(again)[-1] == "Of 5 other cells in the folder the settings or the version differ: not in the table."
+
+
+def test_a_bound_from_below_is_not_above_by_rounding() -> None:
+    solution = rp.solve(rp.ConditionallyIndependent(1, 6, 12))
+    assert solution.lower <= solution.upper < 1e-12

@@ -192,7 +192,10 @@ class Cluster:
         return WorkersLostError(f"the scheduler at {self.address} was lost in the middle of the work.")
 
     def _without_workers(self) -> WorkersLostError:
-        return WorkersLostError(f"the cluster at {self.address} has had no workers for {self.patience:g} seconds.")
+        return WorkersLostError(
+            f"the cluster at {self.address} has had no workers for {self.patience:g} seconds; start some with "
+            f"`dask worker {self.address} --nthreads 1`."
+        )
 
 
 def _connected(address: str) -> Any:

@@ -189,7 +189,7 @@ class Run:
             family=self.family,
             aggregator=self.nature.aggregator(table),
             mixture=outcome.mixture,
-            lower=outcome.lower,
+            lower=min(outcome.lower, float(upper)) if outcome.lower < upper + 1e-12 else outcome.lower,  # rounding
             upper=float(upper),
             rounds=state.round,
             seconds=self.trace[-1].seconds,

@@ -42,6 +42,7 @@ class Sweep:
     cells: list[Cell]
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     kept: int = 0  # cells that an earlier run had done
+    others: int = 0  # results in the folder that are of other settings
     finished: bool = False
 
     @property
@@ -86,16 +87,22 @@ def sweep(
     it = Sweep(Path(out), read_settings(settings))
     if any(cell.kind == "design" for cell in it.cells):
         checks.extra("a sweep of designs", "solve")
-    _check_folder(it.folder, resume=resume)
-    it.folder.mkdir(parents=True, exist_ok=True)
+    _check_folder(it.folder)
     try:
+        it.folder.mkdir(parents=True, exist_ok=True)
         with locked(it.folder / LOCK):
+            if not resume and (it.folder / ABOUT).exists():
+                raise InputError(
+                    f"{str(it.folder)!r} has the results of a sweep: --resume continues it, or name another folder with --out."
+                )
             write_json(it.folder / ABOUT, {"format": FORMAT, "cells": len(it.cells)})
             _run(it, tell)
     except HeldError as error:
         raise InputError(
             f"{error.owner} is working on the same sweep, in {str(it.folder)!r}; wait for it, stop it, or name another folder with --out."
         ) from None
+    except OSError as error:
+        raise InputError(f"{str(it.folder)!r} cannot be written ({error.strerror or error}).") from None
     return it
 
 
@@ -103,6 +110,8 @@ def _run(it: Sweep, tell: Tell) -> None:
     """Do the cells that are left, and write the table, whatever ends it."""
     it.outcomes = {cell.digest: outcome for cell in it.cells if (outcome := _kept(it.home(cell), cell)) is not None}
     it.kept = len(it.outcomes)
+    ours = {cell.digest[:16] for cell in it.cells}
+    it.others = sum(path.parent.name not in ours for path in it.folder.glob(f"cells/*/{RESULT}"))
     waiting = [cell for cell in it.cells if cell.digest not in it.outcomes]
     try:
         for cell in waiting:
@@ -121,18 +130,14 @@ def _run(it: Sweep, tell: Tell) -> None:
             write_table(it.rows(), it.folder)
 
 
-def _check_folder(folder: Path, *, resume: bool) -> None:
-    """A folder that is new, or that an earlier run of a sweep left and this one continues."""
+def _check_folder(folder: Path) -> None:
+    """A folder that is new or empty, or that of a sweep."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out must be a folder; {str(folder)!r} is none.")
     check_writable(folder / "results.csv")
-    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):  # a lock alone: killed at the beginning
-        if not _is_ours(folder / ABOUT):
-            raise InputError(f"--out must be a new folder or that of a sweep; {str(folder)!r} is neither.")
-        if not resume:
-            raise InputError(
-                f"{str(folder)!r} has the results of a sweep: --resume continues it, or name another folder with --out."
-            )
+    others = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())  # a lock alone: killed at once
+    if others and not _is_ours(folder / ABOUT):
+        raise InputError(f"--out must be a new folder or that of a sweep; {str(folder)!r} is neither.")
 
 
 def _is_ours(about: Path) -> bool:

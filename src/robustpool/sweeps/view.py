@@ -21,6 +21,7 @@ def as_data(it: Sweep) -> dict[str, Any]:
         "failed": it.failed,
         "cells": len(it.cells),
         "kept": it.kept,
+        "others": it.others,
         "finished": it.finished,
         "failures": [{"options": cell.options, "error": error} for cell, error in it.failures],
     }
@@ -36,6 +37,10 @@ def as_lines(it: Sweep) -> list[str]:
     if it.outcomes:
         lines.append(
             f"The table is in {it.folder / 'results.csv'} and results.parquet, the files are in {it.folder / 'cells'}."
+        )
+    if it.others:
+        lines.append(
+            f"Of {counted(it.others, 'other cell')} in the folder the settings or the version differ: not in the table."
         )
     if not it.finished:
         lines.append("It was stopped; the same command with --resume does the cells that are left.")
