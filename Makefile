@@ -81,12 +81,13 @@ soak: $(VENV)/.installed-test ## kill jobs of every kind at random moments and c
 regrets: $(VENV)/.installed ## find and prove again the worst cases that `robustpool rules` shows (some minutes)
 	$(BIN)/python tools/worst_cases.py
 
-bench: $(VENV)/.installed ## measure solvers and throughput against others, side by side
+bench: $(VENV)/.installed ## measure solvers and throughput against others, side by side, and how costs grow
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/tables.py --rows $(ROWS)
 	$(BIN)/python benchmarks/fitting.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/scaling.py --quick
+	$(ONE_THREAD) $(BIN)/python benchmarks/growth.py --quick
 	$(ONE_THREAD) $(BIN)/python benchmarks/serving.py
 
 docs: $(VENV)/.installed-docs ## build the documentation; warnings are errors

@@ -153,7 +153,6 @@ def memory() -> None:
     print(f"\nMemory for 200,000 structures: cvxpy needs {grown['cvxpy'] / grown['cutting planes']:.1f} times as much.")
 
 
-GROWTH = {3: (10, 20, 40), 4: (5, 10, 20)}
 MANY = ((2, 20), (3, 20), (4, 20), (5, 10), (6, 6), (7, 5), (8, 4))
 """Numbers of agents and of reports; the priors are multiples of 1/100."""
 
@@ -201,35 +200,6 @@ def many_agents() -> None:
         count = comb(N + agents, agents)
         cells = f"{agents:>6} {N:>3} {count:>10,} {seconds / first:>7.1f} {peak:>8.2f} {upper - lower:>10.0e}"
         print(f"{cells}  {theirs[0]:>18}  {theirs[1]:>11}", flush=True)
-    for agents, resolutions in GROWTH.items():
-        runs = [(N, _measured(OURS, agents, N)) for N in resolutions]
-        points = [(N, run[0]) for N, run in runs if run is not None]
-        exponent = np.polyfit(*np.log(points).T, 1)[0] if len(points) > 1 else np.nan
-        print(f"{agents} agents, N = {', '.join(str(N) for N, _ in points)}: the time grows like N^{exponent:.1f}")
-
-
-FINE = (50, 100, 200, 400)
-FINE_GAMES: dict[str, dict[str, Any]] = {
-    "square loss, the minimax rule is known": {},
-    "priors from 0.1 to 0.9, at most 12 rounds": {"prior_range": (0.1, 0.9), "rounds": 12},
-    "Lipschitz constant 1.2, at most 12 rounds": {"lipschitz": 1.2, "rounds": 12},
-}
-
-
-def fine_grids() -> None:
-    """Two agents with continuous priors on ever finer grids: processor time of all threads, to a gap of 1e-6."""
-    print("\nTwo agents, continuous priors, to a gap of 1e-6: processor time / that of N = 50, rounds, gap")
-    for name, settings in FINE_GAMES.items():
-        options = dict(settings)
-        prior_range = options.pop("prior_range", (0.0, 1.0))
-        times = []
-        for N in FINE:
-            began = time.process_time()
-            solution = rp.solve(rp.ConditionallyIndependent(2, N, None, prior_range), tolerance=1e-6, **options)
-            times.append(time.process_time() - began)
-            print(f"{name}, N = {N}: {times[-1] / times[0]:.1f}, {solution.rounds}, {solution.gap:.0e}", flush=True)
-        exponents = [np.polyfit(np.log(FINE[k:]), np.log(times[k:]), 1)[0] for k in (0, 1)]
-        print(f"{name}: the time grows like N^{exponents[0]:.1f}; from N = 100 on like N^{exponents[1]:.1f}")
 
 
 def _measured(work: str, agents: int, N: int) -> tuple[float, float, float, float] | None:
@@ -280,7 +250,6 @@ def main() -> None:
     rp.solve(rp.ConditionallyIndependent(2, 4, 8), method="multiplicative-weights", rounds=3)
     runs = independent_agents()
     many_agents()
-    fine_grids()
     finite_families()
     memory()
     draw(runs, Path("out/bench.png"))

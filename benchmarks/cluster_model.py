@@ -8,7 +8,6 @@ what all tasks of a round share goes to each worker once. `python benchmarks/gro
 
 from __future__ import annotations
 
-import gc
 import pickle
 import time
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ class Round(NamedTuple):
     common: float = 0.0  # bytes that each worker needs before its first task
     message: float = 0.0  # bytes of a task and its answer, on average
     sent: bool = True  # False for threads of the master's process, which need no messages
+    name: str = ""  # of the function
 
 
 class Overhead(NamedTuple):
@@ -89,11 +89,11 @@ class Recorder:
     """An executor that does all work here, one task after the other, and writes down the rounds of a job.
 
     ``like`` is the executor that a run would use, `Processes` or `Cluster`: it says which work is too small to be sent and how
-    many items share a message. Processes do compiled work on threads. Times are those of this thread's processor time.
+    many items share a message. Processes do compiled work on ``threads``. Times are processor time of this thread.
     """
 
-    def __init__(self, like: type, *, threads: bool) -> None:
-        self.least, self.grain, self.threads = like.least, like.grain, threads  # type: ignore[attr-defined]
+    def __init__(self, like: Any, *, threads: bool) -> None:
+        self.least, self.grain, self.threads = like.least, like.grain, threads
         self.near = _Near(self) if threads else InProcess(1)
         self.rounds: list[Round] = []
         self._wrapping, self._kept, self._last = Wrapping(), Kept(), time.thread_time()
@@ -113,7 +113,8 @@ class Recorder:
                 results.append(function(common, item))
                 tasks.append(time.thread_time() - began)
         bytes_ = self._bytes(function, items, common, results) if sent else (0.0, 0.0)
-        self.rounds.append(Round(serial, tuple(tasks), *bytes_, sent=sent))
+        whole = getattr(function, "args", (function,))[0]  # of what a partial is about
+        self.rounds.append(Round(serial, tuple(tasks), *bytes_, sent, getattr(whole, "__name__", "")))
         self._last = time.thread_time()
         return iter(results)
 
@@ -143,9 +144,8 @@ class _Near:
         return executor.map(function, items, common, compiled=compiled)
 
 
-def recorded(job: Callable[[], Any], like: type, *, threads: bool) -> list[Round]:
+def recorded(job: Callable[[], Any], like: Any, *, threads: bool) -> list[Round]:
     """The rounds of a job."""
-    gc.collect()
     recorder = Recorder(like, threads=threads)
     with using(recorder):
         job()
@@ -166,20 +166,6 @@ def least_of(runs: Sequence[Sequence[Round]]) -> list[Round]:
 def work_of(rounds: Sequence[Round]) -> tuple[float, float]:
     """Seconds of the master alone, and of all tasks."""
     return sum(each.serial for each in rounds), sum(sum(each.tasks) for each in rounds)
-
-
-def grown(rounds: Sequence[Round], *, serial: float = 1.0, tasks: float = 1.0, bytes_: float = 1.0) -> list[Round]:
-    """A larger job of the same shape: the times of the master and of the tasks, and the bytes, that many times as large."""
-    return [
-        Round(
-            each.serial * serial,
-            tuple(second * tasks for second in each.tasks),
-            each.common * bytes_,
-            each.message * bytes_,
-            each.sent,
-        )
-        for each in rounds
-    ]
 
 
 # ------------------------------------------------------------------------------------------------------- how costs grow
@@ -221,12 +207,12 @@ class Growth:
 
         The range holds what the least and the largest exponent between neighbours give, and the 90 % prediction interval of the fit.
         """
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         logs, free = np.log(self.x), len(self.x) - 2
         spread = np.sqrt(sum(np.log(y / self.at(one)) ** 2 for one, y in zip(self.x, self.y, strict=True)) / free)
         away = np.sqrt(1 + 1 / len(logs) + (np.log(x) - logs.mean()) ** 2 / ((logs - logs.mean()) ** 2).sum())
-        factor = float(np.exp(t.ppf(0.95, free) * spread * away))
+        factor = float(np.exp(stdtrit(free, 0.95) * spread * away))
         powers = (self.exponent, *self.exponents)
         expected, *ends = (self.y[-1] * (x / self.x[-1]) ** power for power in powers)
         return expected, min(*ends, self.at(x) / factor), max(*ends, self.at(x) * factor)

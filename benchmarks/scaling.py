@@ -85,6 +85,12 @@ def whoami(_common: None, _item: int) -> int:
     return os.getpid()
 
 
+def workers_of(executor: Any) -> list[int]:
+    """The numbers of its processes."""
+    with using(executor):
+        return sorted(set(mapped(whoami, range(8), None)))
+
+
 class Measured:
     """Seconds on the wall, and processor seconds of the main thread and of each worker, be it a thread or a process."""
 
@@ -111,11 +117,11 @@ def executors() -> Iterator[dict[str, tuple[Any, list[int]]]]:
 
     found: dict[str, tuple[Any, list[int]]] = {"one core": (InProcess(1), [])}
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
-    with Processes(2) as processes, LocalCluster(**options) as local, Cluster(local.scheduler_address) as cluster:
-        for name, executor in {"two processes": processes, "two Dask workers": cluster}.items():
-            with using(executor):
-                found[name] = executor, sorted(set(mapped(whoami, range(8), None)))
-        yield found
+    with Processes(2) as processes:  # started first: Dask sets MALLOC_TRIM_THRESHOLD_ for all that starts after it
+        found["two processes"] = processes, workers_of(processes)
+        with LocalCluster(**options) as local, Cluster(local.scheduler_address) as cluster:
+            found["two Dask workers"] = cluster, workers_of(cluster)
+            yield found
 
 
 def main() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib import import_module
 from itertools import pairwise
+from math import comb
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustpool.execution import mapped, using
@@ -19,9 +21,11 @@ from robustpool.execution.processes import Processes
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 model: Any = import_module("cluster_model")
+growth: Any = import_module("growth")
 sys.path.pop(0)
 Round, Overhead, Growth, simulated = model.Round, model.Overhead, model.Growth, model.simulated
 
+law = settings(max_examples=60, deadline=None)
 SECONDS = st.floats(0.01, 10)
 JOBS = st.lists(st.tuples(st.floats(0, 5), st.lists(SECONDS, max_size=12)), min_size=1, max_size=4)
 
@@ -45,7 +49,9 @@ def test_many_workers_wait_for_the_longest_task_of_each_round() -> None:
 
 def test_two_workers_take_the_tasks_in_their_order() -> None:
     """In this order 7, although 3 + 3 and 2 + 2 + 2 would be done at 6."""
-    assert simulated([Round(0.0, (3.0, 3.0, 2.0, 2.0, 2.0))], 2).seconds == 7.0
+    run = simulated([Round(1.0, (3.0, 3.0, 2.0, 2.0, 2.0))], 2)
+    assert run == (8.0, 1.0, (7.0, 5.0))
+    assert run.busiest == 8.0
     assert simulated([Round(0.0, (1.0, 1.0, 1.0, 3.0))], 2) == (4.0, 0.0, (2.0, 4.0))
     assert simulated([Round(0.0, (3.0, 1.0, 1.0, 1.0))], 2).seconds == 3.0
 
@@ -79,6 +85,7 @@ def test_threads_need_no_messages() -> None:
 # ------------------------------------------------------------------------------------------------------- in general
 
 
+@law
 @given(JOBS, st.integers(1, 8))
 def test_a_run_is_within_grahams_bounds(job: list[tuple[float, list[float]]], workers: int) -> None:
     """Each round takes at least max(longest, work/K), and at most work/K + (1 - 1/K) longest <= (2 - 1/K) of that."""
@@ -95,21 +102,22 @@ def test_a_run_is_within_grahams_bounds(job: list[tuple[float, list[float]]], wo
     assert sum(run.workers) == pytest.approx(sum(sum(tasks) for _, tasks in job))
 
 
+@law
 @given(JOBS)
 def test_more_workers_are_never_slower_if_messages_cost_nothing(job: list[tuple[float, list[float]]]) -> None:
     times = [simulated(rounds_of(job), workers).seconds for workers in range(1, 10)]
     assert all(more <= fewer + 1e-9 for fewer, more in pairwise(times))
 
 
+@law
 @given(JOBS, st.integers(1, 8), SECONDS, SECONDS)
 def test_messages_never_save_time(job: list[tuple[float, list[float]]], workers: int, one: float, other: float) -> None:
     free = simulated(rounds_of(job), workers).seconds
     assert simulated(rounds_of(job), workers, Overhead(master=one, worker=other, wait=one)).seconds >= free - 1e-9
 
 
-def test_a_job_that_grew_takes_so_much_longer() -> None:
+def test_of_several_records_the_least_times_count() -> None:
     rounds = [Round(1.0, (2.0, 3.0), 10.0, 20.0)]
-    assert model.grown(rounds, serial=2.0, tasks=3.0, bytes_=4.0) == [Round(2.0, (6.0, 9.0), 40.0, 80.0)]
     assert model.work_of(rounds) == (1.0, 5.0)
     assert model.least_of([rounds, [Round(0.5, (4.0, 2.0), 10.0, 20.0)]]) == [Round(0.5, (2.0, 2.0), 10.0, 20.0)]
 
@@ -139,6 +147,7 @@ def test_a_recorder_finds_the_parts_of_a_job() -> None:
     assert first.serial == pytest.approx(0.03, abs=0.01)
     assert first.tasks == pytest.approx((0.01, 0.02, 0.03), abs=0.01)
     assert first.common > 8
+    assert first.name == "spin"
     assert first.message > 2
     assert last.serial == pytest.approx(0.02, abs=0.01)
     assert last.tasks == ()
@@ -158,6 +167,10 @@ def test_a_recorder_knows_what_would_be_sent() -> None:
     assert rounds[2].common > 0
     assert rounds[3].common == 0  # the workers have it
     assert rounds[1].serial >= 0.002  # the small work before
+    cluster = model.Recorder(growth.EverythingSent, threads=False)
+    with using(cluster):
+        list(mapped(spin, [1, 1], 0.0, compiled=True, seconds=1e-6))
+    assert [(len(each.tasks), each.sent) for each in cluster.end()[:-1]] == [(2, True)]
 
 
 # ----------------------------------------------------------------------------------------------------------- growth
@@ -196,3 +209,55 @@ def test_noise_is_within_the_range() -> None:
         _, low, high = Growth(x, tuple(each**2 * np.exp(0.1 * rng.standard_normal()) for each in x)).ahead(80)
         inside += low <= 6400 <= high
     assert inside > 180
+
+
+# ------------------------------------------------------------------------------------------------------------- the page
+
+
+def test_the_page_has_what_was_measured() -> None:
+    page = (ROOT / "docs" / "how-to" / "see-how-costs-grow.md").read_text(encoding="utf-8")
+    data = json.loads(growth.FILE.read_text(encoding="utf-8"))
+    for name, text in growth.tables(data).items():
+        assert f"\n\n{text}\n\n" in page, name
+
+
+def test_what_the_page_says_in_words() -> None:
+    """Choices, numbers of the enumeration, and that more than 50 or 24 cores are no use."""
+    data = json.loads(growth.FILE.read_text(encoding="utf-8"))
+    x, priors = np.arange(21) / 20, np.arange(1, 51) / 100
+    assert comb(26, 6) == 230_230
+    assert comb(105, 5) == 96_560_646
+    assert growth.work(x, 6, priors[-1:]) == 21 * comb(105, 5)
+    assert f"{growth.work(x, 6, priors):.1e}" == "5.7e+10"
+    for job in (*growth.six_forecasts(data).values(), *growth.fine_forecasts(data).values()):
+        for rounds in job:
+            assert simulated(rounds, 100).seconds == pytest.approx(simulated(rounds, 50).seconds)
+            assert simulated(rounds, 1).seconds == pytest.approx(sum(model.work_of(rounds)))
+    assert data["six"]["N"] == 20
+    assert data["answer"]["N"] == 1000
+    assert all(len(each[1]) <= 16 for each in data["answer"]["rounds"])
+    assert len(growth.proofs(data["covers"]["certificates"][-1][1])[0].tasks) == 24
+
+
+def test_times_in_words() -> None:
+    assert [growth.in_words(seconds) for seconds in (0.0123, 1.0, 119, 130, 7300, 1e6)] == [
+        "0.012 s",
+        "1 s",
+        "120 s",
+        "2.2 min",
+        "2 h",
+        "12 days",
+    ]
+    assert growth.a_range(1.001, 1.002) == "1 s"
+    assert growth.a_range(1, 100) == "1 s to 100 s"
+
+
+def test_small_measurements_work() -> None:
+    """The parts of the benchmark run, on sizes that take no time; laws are fitted to them."""
+    assert growth.seconds_of(growth.two_agents(10, 5)) > 0
+    assert growth.many_agents(3, 4, 10)().value > 0
+    assert growth.design(2, 4, 8)().gap <= 1e-6
+    cost = growth.Cost("x", "n", (1, 2, 3), 2, lambda _: None, geometric=True)
+    assert growth.law_in_words(cost, [1.0, 3.0, 9.0]) == "3.0 times for each agent (3.0 to 3.0), off by at most 0%"
+    cost = growth.Cost("x", "N", (1, 2, 4), 2, lambda _: None)
+    assert growth.law_in_words(cost, [1.0, 4.0, 64.0]) == "N^3.00 (2.00 to 4.00), off by at most 59%"
