@@ -658,3 +658,10 @@ def test_slopes_that_prove_nothing_end_in_no_certificate(tmp_path: Path) -> None
         r"state\.npz' is not what this proof saved, or was changed \(.*\); move it away, or give another output\."
     ):
         rp.certify("mean", **about, checkpoint=path, resume=True)
+    for worst in ({"reports": np.full((4, 2), 0.31)}, {"regret": 1.0}, {"prior": 0.4}):
+        other = {**saved.data["proof"]["worst"], **worst}
+        hand_made(path, saved._replace(data=with_another(saved.data, ("proof", "worst"), other)))
+        with input_error(
+            r"(the worst (structure|regret) cannot be what was saved|or a damaged one \(the prior must lie)"
+        ):
+            rp.certify("mean", **about, checkpoint=path, resume=True)

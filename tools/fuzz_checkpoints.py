@@ -277,7 +277,7 @@ def _change_member(members: dict[str, Any], rng: random.Random) -> None:
     name, way = rng.choice(list(members)), rng.random()
     if way < 0.25 and TREE in members:
         _change_tree(members, rng)
-    elif way < 0.3:
+    elif way < 0.3 and len(members) > 1:
         del members[name]
     elif way < 0.35:
         members[rng.choice(["", "x", "é", "../x", *members])] = members[name]
