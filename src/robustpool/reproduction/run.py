@@ -139,7 +139,8 @@ def _parts(data: Any) -> Parts:
             "a row", row.name == name and all(isinstance(bound, float) for bound in bounds) and row.lower <= row.upper
         )
         check("a row", all(map(math.isfinite, bounds)) and isinstance(row.published, float | None))
-        check("a row", isinstance(row.words, str) and isinstance(row.certificate, str))
+        texts: list[Any] = [row.words, row.certificate]
+        check("a row", all(isinstance(text, str) for text in texts))
     for name, numbers in data["numbers"].items():
         check("a figure", name in {figure.name for figure in FIGURES})
         check("its numbers", all(isinstance(values, np.ndarray) for values in numbers.values()))
