@@ -382,6 +382,9 @@ def test_structures_that_the_family_has_not_are_refused(name: str, tmp_path: Pat
     wrong = [labels + 0.1, labels - 1, labels * 1.01 + 0.001, labels + 99, labels[:, :-1], np.hstack((labels, labels))]
     if name not in ("listed", "common-source", "partial-information"):
         wrong.append(labels[:, ::-1])
+    if name in ("grid", "any prior", "three agents"):  # structures, with reports beside the grid
+        wrong.append(np.where(np.arange(labels.shape[1]) % 2, 0.9 * labels, 1 - 0.9 * (1 - labels)))
+        wrong[-1][:, 0] = labels[:, 0]
     for each in wrong:
         hand_made(path, saved._replace(data={**saved.data, "lower_label": each}))
         with input_error(r"or a damaged one \((a structure cannot be what was saved|IndexError|ValueError)\)"):
