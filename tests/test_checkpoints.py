@@ -422,6 +422,9 @@ def test_structures_that_the_family_has_not_are_refused(name: str, tmp_path: Pat
     wrong = [labels + 0.1, labels - 1, labels * 1.01 + 0.001, labels + 99, labels[:, :-1], np.hstack((labels, labels))]
     if name not in ("listed", "common-source", "partial-information"):
         wrong.append(labels[:, ::-1])
+    if name in ("grid", "any prior", "three agents"):  # structures, with reports beside the grid
+        wrong.append(np.where(np.arange(labels.shape[1]) % 2, 0.9 * labels, 1 - 0.9 * (1 - labels)))
+        wrong[-1][:, 0] = labels[:, 0]
     for each in wrong:
         hand_made(path, saved._replace(data={**saved.data, "lower_label": each}))
         with input_error(r"or a damaged one \((a structure cannot be what was saved|IndexError|ValueError)\)"):
@@ -698,3 +701,10 @@ def test_slopes_that_prove_nothing_end_in_no_certificate(tmp_path: Path) -> None
         r"state\.npz' is not what this proof saved, or was changed \(.*\); move it away, or give another output\."
     ):
         rp.certify("mean", **about, checkpoint=path, resume=True)
+    for worst in ({"reports": np.full((4, 2), 0.31)}, {"regret": 1.0}, {"prior": 0.4}):
+        other = {**saved.data["proof"]["worst"], **worst}
+        hand_made(path, saved._replace(data=with_another(saved.data, ("proof", "worst"), other)))
+        with input_error(
+            r"(the worst (structure|regret) cannot be what was saved|or a damaged one \(the prior must lie)"
+        ):
+            rp.certify("mean", **about, checkpoint=path, resume=True)

@@ -19,9 +19,11 @@ import browser
 import robustpool as rp
 from refusals import input_error
 from robustpool.aggregators.worst_cases import WORST_CASES
+from robustpool.checkpoints import CheckpointWarning
 from robustpool.cli.app import app
 from robustpool.families.regret import regrets
 from robustpool.plots.style import png
+from robustpool.reproduction import run
 from robustpool.reproduction.claims import JUDGES, claims
 from robustpool.reproduction.figures import FIGURES
 from robustpool.reproduction.figures.losses import afforded, bands
@@ -475,3 +477,36 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes() -> None:
     assert (FULL.reports, FULL.priors, FULL.rounds) == (20, 400, 1000)  # [Guo2024, Section 7.1]
     assert (QUICK.reports, QUICK.priors) == (20, 400)
+
+
+def test_saved_numbers_that_are_no_figure_are_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that draw nothing, and rows with other things than numbers."""
+    figure = next(each for each in FIGURES if each.name == "convergence")
+    ends = {
+        f"{solver}_{name}": [1.0, 2.0]
+        for solver in ("algorithm_1", "exact")
+        for name in ("round", "seconds", "lower", "upper")
+    }
+    numbers = {name: np.asarray(values) for name, values in {"N": 4, "M": 10, **ends}.items()}
+    monkeypatch.setattr(type(figure), "compute", lambda *_: numbers)
+    picture = run._drawn_again(figure, numbers, tmp_path)
+    assert picture is not None
+    wrong: list[Any] = [{}, {**numbers, "exact_upper": np.zeros((2, 0))}, {**numbers, "exact_round": np.arange(9.0)}]
+    for each in wrong:
+        with pytest.warns(
+            CheckpointWarning, match="the saved numbers of convergence cannot be drawn .*; they are computed again"
+        ):
+            assert run._drawn_again(figure, each, tmp_path) is None
+    row = {
+        "name": "mean",
+        "words": "mean",
+        "published": None,
+        "found": 0.1,
+        "lower": 0.1,
+        "upper": 0.2,
+        "certificate": "c",
+    }
+    assert run._parts({"rows": {"mean": row}, "numbers": {}}).rows["mean"].upper == 0.2
+    for other in ({"published": "x"}, {"words": 3}, {"found": np.inf}, {"lower": 0.3}, {"name": "x"}):
+        with input_error("a row cannot be what was saved"):
+            run._parts({"rows": {"mean": {**row, **other}}, "numbers": {}})

@@ -112,7 +112,7 @@ loss = 'log'
 """,
 ]
 TINY = {"agents": 2, "reports": 2, "rounds": 2, "states": 2, "signals": 2, "second_answers": 1}
-"""Numbers up to which a cell is done in earnest, and what it takes for granted where they are not given."""
+"""Numbers up to which a cell is done in earnest."""
 
 
 def seeds() -> list[bytes]:
@@ -159,7 +159,7 @@ def _work_if_tiny(common: None, item: tuple[Cell, str]) -> Outcome:
 
 def _tiny(cell: Cell) -> bool:
     """Whether a cell takes no time, as far as its options tell."""
-    options = {"reports": 2, "priors": 2, **cell.options} if cell.kind == "design" else cell.options
+    options = cell.options
     for name, most in TINY.items():
         value = options.get(name, most)
         if isinstance(value, (int, float)) and not value <= most:
@@ -167,7 +167,13 @@ def _tiny(cell: Cell) -> bool:
     if cell.kind != "design":
         short = cell.kind == "certify" and "design.json" not in str(options)
         return short or all(name in ("rule", "family") for name in options)
-    return str(options["priors"]) in ("0", "1", "2", "3") and options.get("nature", "grid") != "continuous"
+    if "family" in options:
+        return True
+    return (
+        "reports" in options
+        and str(options.get("priors")) in ("0", "1", "2", "3")
+        and options.get("nature", "grid") != "continuous"
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- changes

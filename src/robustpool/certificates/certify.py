@@ -25,6 +25,7 @@ from ..families.world import World
 from ..structures.information_structure import InformationStructure
 from ..typing import FilePath
 from ..verification.divergences import DIVERGENCES
+from ..verification.reading import Refused
 from ..verification.verify import verify
 from .certifiable import describe
 from .certificate import Certificate, label_of, write_certificate
@@ -152,7 +153,10 @@ def _with_checkpoint(prove: Callable[[Any], Steps], checkpoint: Checkpoint[Any],
 
 def _checked(make: Callable[[], Certificate], checkpoint: Checkpoint[Any]) -> Certificate:
     """The certificate of a proof that went on from a file: proved again from its own data, as those of a file are."""
-    certificate = make()
+    try:
+        certificate = make()
+    except Refused as refused:  # of a worst structure that is none
+        raise _not_ours(checkpoint, str(refused)) from None
     verdict = verify(certificate.data, budget=sys.maxsize)
     if not verdict:
         raise _not_ours(checkpoint, verdict.sentence)

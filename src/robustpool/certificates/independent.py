@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
+from ..checkpoints import check
 from ..designs.design import Design
 from ..designs.records import IndependentMixture
 from ..errors import UnsupportedError
@@ -117,6 +118,10 @@ def _by_slopes(
     start = None
     if saved is not None:
         start, worst = cover_from_data(saved["cover"]), worst_from_data(saved["worst"])
+        structure, (low, high) = worst.structure, family.prior_range
+        assert isinstance(structure, BinaryStructure)
+        check("the worst structure", structure.agents == family.agents and low <= structure.prior <= high)
+        check("the worst regret", start.found == worst.regret)
 
     def polish(places: list[tuple[float, Floats]]) -> float:
         nonlocal worst

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 import time
+import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import __version__, checks
-from ..checkpoints import Checkpoint, check, job_hash
+from ..checkpoints import Checkpoint, CheckpointWarning, check, job_hash
 from ..errors import InputError
 from ..files import check_writable, refuse_foreign, write_bytes
 from ..plots.style import DPI, png
@@ -104,9 +106,15 @@ def reproduction(result: Reproduction, what: str, *, resume: bool = False) -> It
         if result.rows:
             save_table(result.rows, result.folder / "table1.csv", whole=True)
         for figure in FIGURES if what != "table1" else ():
-            numbers = parts.numbers.get(figure.name) or figure.compute(result)
-            result.tell(f"drawing {figure.name}", 0.0)
-            result.pictures[figure.name] = _save(figure, numbers, result.folder / "figures")
+            numbers, picture = parts.numbers.get(figure.name), None
+            if numbers is not None:
+                result.tell(f"drawing {figure.name}", 0.0)
+                picture = _drawn_again(figure, numbers, result.folder / "figures")
+            if numbers is None or picture is None:
+                numbers = figure.compute(result)
+                result.tell(f"drawing {figure.name}", 0.0)
+                picture = _save(figure, numbers, result.folder / "figures")
+            result.pictures[figure.name] = picture
             result.numbers[figure.name] = parts.numbers[figure.name] = numbers
             saved.offer(parts.to_data, now=True)
             yield result
@@ -130,6 +138,9 @@ def _parts(data: Any) -> Parts:
         check(
             "a row", row.name == name and all(isinstance(bound, float) for bound in bounds) and row.lower <= row.upper
         )
+        check("a row", all(map(math.isfinite, bounds)) and isinstance(row.published, float | None))
+        texts: list[Any] = [row.words, row.certificate]
+        check("a row", all(isinstance(text, str) for text in texts))
     for name, numbers in data["numbers"].items():
         check("a figure", name in {figure.name for figure in FIGURES})
         check("its numbers", all(isinstance(values, np.ndarray) for values in numbers.values()))
@@ -143,6 +154,22 @@ def _check_folder(folder: Path, report: Path) -> None:
     check_writable(report)
     refuse_foreign("the report", report, "<!doctype html", "an HTML page")
     refuse_foreign("the table", folder / "table1.csv", ",".join(("name", *HEADER)), "one of an earlier run")
+
+
+def _drawn_again(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes | None:
+    """The picture of saved numbers; None if they cannot be those of the figure, whatever they are."""
+    try:
+        figure.meaning(numbers)
+        claims([], {figure.name: numbers})
+        return _save(figure, numbers, folder)
+    except (OSError, InputError):  # the disk
+        raise
+    except Exception as error:  # noqa: BLE001
+        sentence = (
+            f"the saved numbers of {figure.name} cannot be drawn ({type(error).__name__}); they are computed again."
+        )
+        warnings.warn(sentence, CheckpointWarning, stacklevel=2)
+        return None
 
 
 def _save(figure: PaperFigure, numbers: Numbers, folder: Path) -> bytes:
