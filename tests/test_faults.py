@@ -96,7 +96,7 @@ def test_ctrl_c_twice_ends_a_design_at_once(tmp_path: Path) -> None:
 
 def test_two_processes_on_one_design(tmp_path: Path) -> None:
     job, faults = JOBS["design"], Faults(tmp_path / "here", random.Random(1))
-    first = faults.start(job)
+    first = faults.start(job, "--rounds", "1000000")  # so that it is still at work
     wait_for(faults.folder / job.checkpoint, first)
     status, said = faults.run(job, "--resume")
     assert status == 2
