@@ -1,8 +1,9 @@
-"""The number of threads of BLAS changes no bit: long sums are not left to it, and the command line gives it one."""
+"""What surrounds a computation: threads of BLAS change no bit, and the memory of a Dask worker is not given back at once."""
 
 from __future__ import annotations
 
 import os
+import platform
 import sys
 
 import pytest
@@ -39,3 +40,24 @@ def test_the_command_line_computes_with_one_thread_of_blas(
     with pytest.raises(SystemExit):
         cli.main()
     assert [os.environ[name] for name in cli.BLAS_THREADS] == [after] * 3
+
+
+REUSED = """
+import resource, sys
+import numpy as np
+from robustpool.execution.cluster import keep_memory
+if sys.argv[1] == "keeps":
+    assert keep_memory()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(200):
+    np.ones(500_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the settings are those of the C library of GNU")
+def test_a_worker_keeps_memory_although_dask_says_otherwise() -> None:
+    """Counted in pages that the system had to fetch: 200 arrays of 4 MB have 1,000 each."""
+    as_dask = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    kept, fetched = (int(run_python("-c", REUSED, way, env=as_dask).stdout) for way in ("keeps", "fetches"))
+    assert kept < 0.1 * fetched
