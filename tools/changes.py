@@ -42,6 +42,19 @@ def places(data: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+def check_size(data: Any, most: int = 1_000_000) -> None:
+    """Refuse a tree that became too large to be written: a part that comes often may have parts that come often."""
+    seen, stack = 0, [data]
+    while stack:
+        node = stack.pop()
+        seen += 1 if not isinstance(node, str) else 1 + len(node) // 10
+        if isinstance(node, (dict, list)):
+            seen += len(node)
+            stack += node.values() if isinstance(node, dict) else node
+        if seen > most:
+            raise ValueError(f"a tree may have {most} nodes")
+
+
 def change_place(data: Any, where: Any, key: Any, rng: random.Random) -> None:
     """One change at a place of a tree."""
     value, way = where[key], rng.randrange(11)

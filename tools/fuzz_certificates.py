@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from changes import TOKENS, change_place, damaged, places
+from changes import TOKENS, change_place, check_size, damaged, places
 
 import forging
 import oracle
@@ -67,6 +67,7 @@ def changed(content: bytes, rng: random.Random) -> bytes:
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             if found := places(data):
                 change_place(data, *rng.choice(found), rng)
+        check_size(data)
         text = json.dumps(forging.sign(data) if isinstance(data, dict) else data).encode()
     except (ValueError, RecursionError):  # kept for what it was, and now changed as bytes
         return damaged(content, rng, TOKENS)

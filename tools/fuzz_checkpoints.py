@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from changes import ODD, TOKENS, change_place, damaged, places
+from changes import ODD, TOKENS, change_place, check_size, damaged, places
 
 import robustpool as rp
 from robustpool.certificates.certify import certification
@@ -294,6 +294,7 @@ def _change_tree(members: dict[str, Any], rng: random.Random) -> None:
         tree = json.loads(str(members[TREE]))
         if found := places(tree):
             change_place(tree, *rng.choice(found), rng)
+        check_size(tree)
         members[TREE] = np.array(json.dumps(tree)[:LARGEST].encode("utf-8", "replace").decode())
     except (ValueError, RecursionError):
         members[TREE] = np.array(json.dumps(rng.choice(ODD[:20])))

@@ -31,7 +31,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from changes import TOKENS, change_place, damaged, places
+from changes import TOKENS, change_place, check_size, damaged, places
 
 import robustpool as rp
 from robustpool.designs.design_file import content_hash, design_to_json
@@ -269,6 +269,7 @@ def changed_json(content: bytes, rng: random.Random) -> bytes:
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             if found := places(data):
                 change_place(data, *rng.choice(found), rng)
+        check_size(data)
         if isinstance(data, dict) and "hash" in data:
             data["hash"] = content_hash(data)
         text = json.dumps(data).encode()

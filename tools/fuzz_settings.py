@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from changes import change_place, damaged, places
+from changes import change_place, check_size, damaged, places
 
 import robustpool as rp
 from robustpool.families.family_file import EXAMPLES
@@ -198,6 +198,7 @@ def changed(content: bytes, rng: random.Random) -> bytes:
                 change_place(data, *rng.choice(found), rng)
             if rng.random() < 0.3:
                 _add_option(data, rng)
+        check_size(data)
         text = "".join(f"{_key(name)} = {written(value)}\n" for name, value in data.items())
         return text.encode("utf-8", "replace")[:LARGEST]
     except (ValueError, RecursionError, AttributeError, TypeError):
