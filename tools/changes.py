@@ -30,8 +30,13 @@ TOKENS = [
 ]
 
 
+MOST = 1_000_000
+"""Nodes of a tree that is changed again or written."""
+
+
 def places(data: Any) -> list[tuple[Any, Any]]:
     """Every object or list of a tree, with each of its keys."""
+    check_size(data)
     found, stack = [], [data]
     while stack:
         node = stack.pop()
@@ -42,17 +47,16 @@ def places(data: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def check_size(data: Any, most: int = 1_000_000) -> None:
-    """Refuse a tree that became too large to be written: a part that comes often may have parts that come often."""
+def check_size(data: Any) -> None:
+    """Refuse a tree that became too large: a part that comes often may have parts that come often."""
     seen, stack = 0, [data]
     while stack:
         node = stack.pop()
-        seen += 1 if not isinstance(node, str) else 1 + len(node) // 10
-        if isinstance(node, (dict, list)):
-            seen += len(node)
-            stack += node.values() if isinstance(node, dict) else node
-        if seen > most:
-            raise ValueError(f"a tree may have {most} nodes")
+        inner = node if isinstance(node, (dict, list)) else ()
+        seen += 1 + len(inner) + (len(node) // 10 if isinstance(node, str) else 0)
+        if seen > MOST:
+            raise ValueError(f"a tree may have {MOST} nodes")
+        stack += inner.values() if isinstance(inner, dict) else inner
 
 
 def change_place(data: Any, where: Any, key: Any, rng: random.Random) -> None:

@@ -17,7 +17,7 @@ from changes import change_place, check_size, damaged, places
 import robustpool as rp
 from robustpool.families.family_file import EXAMPLES
 from robustpool.sweeps import run
-from robustpool.sweeps.settings import OPTIONS, read_settings
+from robustpool.sweeps.settings import OPTIONS, TOO_DEEP, read_settings
 from robustpool.sweeps.view import as_data, as_lines
 from robustpool.sweeps.work import Outcome, work
 
@@ -32,7 +32,8 @@ MOST_CELLS = 12
 SHARE = 4
 """Of so many files, one is done and not only read."""
 
-LARGEST = 300_000
+LARGEST, MOST_TREE = 300_000, 20_000
+"""Bytes of a file, and of one that is changed as a tree."""
 
 SEEDS = [
     """kind = "design"
@@ -189,7 +190,7 @@ def changed(content: bytes, rng: random.Random) -> bytes:
     chance = rng.random()
     if chance < 0.03:
         return _costly(rng)
-    if chance < 0.45:
+    if chance < 0.45 or len(content) > MOST_TREE or TOO_DEEP.search(content.decode("utf-8", "replace")):
         return damaged(content, rng, MARKS)[:LARGEST]
     try:
         data = tomllib.loads(content.decode())
