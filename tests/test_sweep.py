@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ import pytest
 import robustpool as rp
 from programs import PROGRAM, run_robustpool
 from refusals import input_error
+from robustpool.families.asked_world import AskedWorld
 from robustpool.locks import locked
 from robustpool.solvers.cutting_planes import CuttingPlanes
 from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
-from robustpool.sweeps.settings import OPTIONS, read_settings
+from robustpool.sweeps.settings import OPTIONS, RANGES, read_settings
 from robustpool.sweeps.table import write_table
 from robustpool.sweeps.view import as_lines
 from robustpool.sweeps.work import KINDS, NUMBERS, work
@@ -288,14 +290,15 @@ def test_a_folder_of_somebody_else_is_left_alone(settings: Path, tmp_path: Path)
     assert (out / "results.csv").read_text() == "mine\n"
 
 
-ALLOWED = "must be a number, a list of two numbers, true, false or a text of at most 1,000 signs"
+ALLOWED = "must be a number, true, false or a text of at most 1,000 signs"
+PAIR = "must be a list of two numbers"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("kind = ", "is not TOML: Invalid value .at (line 1, column 8|end of document)"),
-        ("", "must have a kind, one of design, worst-case, certify; it is None"),
+        ("", "must have a kind, one of design, worst-case, certify; it has none\\.$"),
         ('kind = "bake"', "must have a kind, one of design, worst-case, certify; it is 'bake'"),
         ('kind = "design"', "has no cells: give lists in .grid., or options in"),
         ('kind = "design"\nagents = 2', "may have kind, settings, grid and cells; it has 'agents'"),
@@ -306,8 +309,11 @@ ALLOWED = "must be a number, a list of two numbers, true, false or a text of at 
         ('kind = "design"\ncells = [3]', "\\[\\[cells\\]\\] must be a table of options; it is 3"),
         ('kind = "design"\n[settings]\nagents = 2024-01-01', f"{ALLOWED}; it is datetime.date\\(2024, 1, 1\\)"),
         ('kind = "design"\n[settings]\ntolerance = nan', f"{ALLOWED}; it is nan"),
-        ('kind = "design"\n[[cells]]\nprior-range = ["a", "b"]', f"prior_range {ALLOWED}; it is \\['a', 'b'\\]"),
-        ('kind = "design"\n[grid]\noverlap = [[0, 1, 2]]', f"\\[grid\\]: overlap {ALLOWED}; it is \\[0, 1, 2\\]"),
+        ('kind = "design"\n[[cells]]\nprior-range = ["a", "b"]', f"prior_range {PAIR}; it is \\['a', 'b'\\]"),
+        ('kind = "design"\n[settings]\nprior-range = 0.5', f"prior_range {PAIR}; it is 0.5"),
+        ('kind = "design"\n[grid]\nprior-range = [0, 1]', f"\\[grid\\]: prior_range {PAIR}, in a list of such; it is 0"),
+        ('kind = "design"\n[settings]\nagents = [2, 3]', f"\\[settings\\]: agents {ALLOWED}; it is \\[2, 3\\]"),
+        ('kind = "design"\n[grid]\noverlap = [[0, 1, 2]]', f"\\[grid\\]: overlap {PAIR}, in a list of such; it is \\[0, 1, 2\\]"),
         ('kind = "design"\n[settings]\nagents = 9223372036854775808', f"{ALLOWED}; it is 9223372036854775808"),
         ('kind = "design"\n[settings]\nagents = 0x1' + "0" * 9999, f"{ALLOWED}; it is a whole number of 39,997 bits"),
         (f'kind = "design"\n[settings]\nfamily = "{"x" * 1001}"', f"{ALLOWED}; it is 'xxx"),
@@ -326,6 +332,10 @@ def test_settings_that_are_wrong_are_said_with_their_place(text: str, sentence: 
     with input_error(sentence):
         sweep(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_options_with_two_ends_are_those_of_the_worlds() -> None:
+    assert {field.name for field in fields(AskedWorld) if "tuple" in str(field.type)} == set(RANGES)
 
 
 def test_a_huge_product_of_grids_is_refused_at_once(tmp_path: Path) -> None:

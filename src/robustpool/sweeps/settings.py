@@ -20,11 +20,12 @@ import json
 import math
 import re
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
 from ..checks import printable, shown
@@ -47,6 +48,9 @@ OPTIONS = {
 }
 """What a cell of each kind may say: the options of the command, with _ in place of -."""
 
+RANGES = ("prior_range", "neglect", "overlap", "information")
+"""Options that have two ends."""
+
 FILES = ("family", "rule")
 """Options that may name a file, which stands beside the settings."""
 
@@ -57,6 +61,9 @@ MOST_SIGNS = 1000
 
 LARGEST = 2**63
 """Whole numbers are smaller: the table of the results has no larger ones."""
+
+WRITTEN = json.JSONEncoder(sort_keys=True).encode
+"""What is hashed, as a text."""
 
 TOO_DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
 """A key of so many parts: settings have three at most, and the time to read a key grows with their square."""
@@ -80,9 +87,9 @@ def read_settings(path: FilePath) -> list[Cell]:
     """The cells of a file, in its order; twice the same is one."""
     data, folder = _parsed(Path(path)), Path(path).parent
     cells: dict[str, Cell] = {}
-    hashes: dict[Path, str | None] = {}
+    files: dict[tuple[str, str], _File | None] = {}
     for options in _combinations(data, str(path)):
-        cell = _cell(str(data["kind"]), options, folder, hashes)
+        cell = _cell(str(data["kind"]), options, folder, files)
         cells.setdefault(cell.digest, cell)
     return list(cells.values())
 
@@ -112,7 +119,9 @@ def _combinations(data: dict[str, Any], path: str) -> Iterator[dict[str, Any]]:
     """The options of each cell."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in OPTIONS:
-        raise InputError(f"{path!r} must have a kind, one of {', '.join(OPTIONS)}; it is {shown(kind)}.")
+        raise InputError(
+            f"{path!r} must have a kind, one of {', '.join(OPTIONS)}; it {'has none' if kind is None else f'is {shown(kind)}'}."
+        )
     if unknown := [name for name in data if name not in ("kind", "settings", "grid", "cells")]:
         raise InputError(
             f"{path!r} may have kind, settings, grid and cells; it has {listed([shown(name) for name in unknown])}."
@@ -171,17 +180,19 @@ def _check_values(tables: list[dict[str, Any]], path: str, place: str) -> None:
 
 def _check_value(value: Any, name: str, path: str, place: str) -> None:
     """What an option may be: nothing that is long, and nothing that a table cannot hold."""
-    if isinstance(value, str):
-        good = len(value) <= MOST_SIGNS
-    elif isinstance(value, list):
-        good = len(value) == 2 and all(_is_number(each) for each in value)
+    if name in RANGES:
+        good, wanted = _is_range(value), "a list of two numbers"
+        if place == "[grid]":
+            wanted += ", in a list of such"
     else:
-        good = isinstance(value, bool) or _is_number(value)
+        good = len(value) <= MOST_SIGNS if isinstance(value, str) else isinstance(value, bool) or _is_number(value)
+        wanted = f"a number, true, false or a text of at most {MOST_SIGNS:,} signs"
     if not good:
-        raise InputError(
-            f"{path!r}, {place}: {name} must be a number, a list of two numbers, true, false or a text of at most "
-            f"{MOST_SIGNS:,} signs; it is {shown(value)}."
-        )
+        raise InputError(f"{path!r}, {place}: {name} must be {wanted}; it is {shown(value)}.")
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
 
 
 def _is_number(value: Any) -> bool:
@@ -190,31 +201,34 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -LARGEST <= value < LARGEST
 
 
-def _cell(kind: str, options: dict[str, Any], folder: Path, hashes: dict[Path, str | None]) -> Cell:
+class _File(NamedTuple):
+    path: str
+    content: str | None  # its hash; None if there is no such file
+
+
+def _cell(kind: str, options: dict[str, Any], folder: Path, files: dict[tuple[str, str], _File | None]) -> Cell:
     """A cell, with files by their whole paths, and the hash of its options and of the content of these files."""
-    contents = {}
+    about, contents = dict(options), {}
     for name in FILES:
         if name in options:
-            file = folder / str(options[name])
-            content = _hash_of(file, hashes)
-            if (
-                content is not None or name == "family" or is_aggregator_file(options[name])
-            ):  # never one of the current folder
-                contents[name] = content
-                options = options | {name: str(file.absolute())}
-    about = {**{name: value for name, value in options.items() if name not in contents}, "files": contents}
-    text = json.dumps([kind, about, __version__], sort_keys=True)
+            key = name, str(options[name])
+            if key not in files:
+                files[key] = _file(*key, folder)
+            if (file := files[key]) is not None:
+                contents[name] = file.content
+                options = options | {name: file.path}
+                del about[name]
+    text = WRITTEN([kind, about | {"files": contents}, __version__])
     return Cell(kind, options, hashlib.sha256(text.encode()).hexdigest())
 
 
-def _hash_of(file: Path, hashes: dict[Path, str | None]) -> str | None:
-    """That of the content of a file, which is read once; None if it is no file, but perhaps the name of a rule."""
-    if file not in hashes:
-        try:
-            hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
-        except OSError:  # a name that is too long for a file; or whoever reads it will say what is wrong
-            hashes[file] = None
-    return hashes[file]
+def _file(name: str, value: str, folder: Path) -> _File | None:
+    """The file that an option names, never one of the current folder; None if the value is the name of a rule."""
+    path, content = folder / value, None
+    with suppress(OSError):  # a name that is too long for a file; or whoever reads it will say what is wrong
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    named = content is not None or name == "family" or is_aggregator_file(value)
+    return _File(str(path.absolute()), content) if named else None
 
 
 def _shown(value: Any) -> str:
