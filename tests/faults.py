@@ -210,6 +210,7 @@ class Faults:
         status, said = self.run(job, *(["--resume"] if job.checkpoints(self.folder) else []))
         assert status in (0, 1), said
         assert "Traceback" not in said, said
+        assert "is not a checkpoint" not in said, said
 
     def disturbed(self, job: Job, seconds: float, kills: int) -> Any:
         """The result of a job that is killed at random moments, at least once, and then continued to its end."""

@@ -220,14 +220,13 @@ def aftermath(siege: Siege) -> Iterator[str]:
         while time.monotonic() < deadline:
             state = gauges(client)
             left = {each.name for each in (siege.folder / "data" / "jobs").iterdir()} - {siege.arsenal.job}
-            if state["jobs_queued"] == state["jobs_running"] == 0 and state["spare_workers"] >= 1 and not left:
+            idle = state["jobs_queued"] == state["jobs_running"] == 0 and state["spare_workers"] >= 1
+            if idle and state["requests_in_flight"] == 1 and not left:  # this one
                 break
             time.sleep(0.1)
         else:
-            busy = {name: value for name, value in state.items() if name.startswith(("jobs", "spare"))}
-            yield f"the workers are not free, or folders are left behind: {busy}, {left}"
-        if state.get("requests_in_flight") != 1:
-            yield f"requests are still being answered: {state}"
+            busy = {name: value for name, value in state.items() if name.startswith(("jobs", "spare", "requests_in"))}
+            yield f"workers or requests are not free, or folders are left behind: {busy}, {left}"
     for process, memory in memories(siege.server.process.pid).items():
         if memory > MOST_MEMORY:
             yield f"process {process} took {memory // 1024} MB"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +191,31 @@ def test_by_keyboard_alone(page: Page) -> None:
         page.keyboard.press("Tab")
     page.keyboard.press("Space")
     page.locator("#on-public").get_by_text("changes neither the forecast nor what is proved").wait_for()
+
+
+MOVED = """([place, at]) => {
+  const slider = document.getElementById(`slider-${place}`);
+  slider.value = at;
+  slider.dispatchEvent(new Event("input"));
+}"""
+
+
+def test_an_answer_does_not_move_a_slider_back_that_was_moved_meanwhile(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/v1/explain", lambda route: held.extend([route]))
+    page.evaluate(MOVED, [0, 90])
+    while not held:
+        page.wait_for_timeout(10)
+    page.evaluate(
+        "window.later = []; window.own = setTimeout; setTimeout = (ask) => later.push(ask)"
+    )  # the next question is not asked yet
+    page.evaluate(MOVED, [0, 89])
+    held.pop().continue_()
+    shows(page, rp.aggregate([0.9, 0.6]))
+    assert page.locator("#slider-0").input_value() == "89"
+    page.unroute("**/api/v1/explain")
+    page.evaluate("setTimeout = own; later.forEach((ask) => ask instanceof Function && ask())")
+    shows(page, rp.aggregate([0.89, 0.6]))
 
 
 # --------------------------------------------------------------------------------------------------------- the choices

@@ -218,7 +218,7 @@ def test_what_is_common_is_read_once_by_each_worker(executor: Any) -> None:
     large = np.arange(1e6)
     with using(executor):
         seen = [*mapped(identity, range(8), (large, 1)), *mapped(identity, range(8), (large, 2))]
-    assert len(set(seen)) == len({process for process, _ in seen}) == 2
+    assert len(set(seen)) == len({process for process, _ in seen})  # on a busy machine one may have done all
 
 
 def test_work_inside_work_stays_in_the_worker(executor: Any) -> None:

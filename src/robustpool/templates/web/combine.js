@@ -144,7 +144,7 @@ function show(reply, fragment) {
   values.replaceChildren(values.cells[0], ...reply.base_rates.map((each) => create("td", each.text, { class: "number" })));
   paragraphs(by("on-base-rate"), reply.on_base_rate);
   if (full) showChoices(reply);
-  reply.sliders.forEach((at, place) => { if (by(`slider-${place}`)) by(`slider-${place}`).value = at; });
+  if (fragment === toFragment()) reply.sliders.forEach((at, place) => { if (by(`slider-${place}`)) by(`slider-${place}`).value = at; }); // else one has been moved on
   document.body.dataset.shown = fragment;
 }
 
