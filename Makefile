@@ -24,7 +24,8 @@ PYTHON  ?= python3.13 python3.12 python3.11 python3
 # One process a core: threads inside numpy and numba would only take the cores away from the other pytest worker.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 # The files in the order in which conftest.py has them: the long ones first, the many small modules of src last.
-PYTEST     := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# What is compiled is kept, whatever the environment says: the tests start a thousand processes.
+PYTEST     := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-lowest mutants fuzz soak lint regrets bench docs lock sbom audit wheel fresh clean

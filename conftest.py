@@ -1,9 +1,8 @@
 """Everything written is executed: the code blocks of README.md, CONTRIBUTING.md and docs/ are tests.
 
 - ``python`` blocks run; where they are written with ``>>>`` their output is compared.
-- ``console`` blocks run their ``$ robustpool ...`` lines and compare what is printed. A command that is meant to fail shows
-  what it says on standard error, and its exit status in brackets as last line. Those of README.md run as its readers run
-  them, each in a process of its own; those of other pages share one, which saves a second each.
+- ``console`` blocks run their ``$ robustpool ...`` lines, in this process, and compare what is printed. A command that is
+  meant to fail shows what it says on standard error, and its exit status in brackets as last line.
 - In both, ``...`` stands for anything, so that a number is shown to some digits as 0.02254...
 - ``json`` blocks have to be JSON.
 - ``text`` and ``sh`` blocks are not executed, and so may not show robustpool at work.
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from sybil import Document, Example, Region
 from sybil.evaluators.doctest import OutputChecker
 from sybil.example import SybilFailure
@@ -57,21 +57,17 @@ def evaluate_console(example: Example) -> str | None:
     blocks = re.split(r"^\$ ", str(example.parsed), flags=re.MULTILINE)
     if blocks[0].strip() or len(blocks) == 1:
         return "A console block starts with a line '$ robustpool ...'; write other text in a text block."
-    apart = Path(example.path).name == "README.md"
-    complaints = [_compare(*block.partition("\n")[::2], apart=apart) for block in blocks[1:]]
+    complaints = [_compare(*block.partition("\n")[::2]) for block in blocks[1:]]
     return "\n".join(filter(None, complaints)) or None
 
 
-def _compare(command: str, wanted: str, *, apart: bool) -> str | None:
+def _compare(command: str, wanted: str) -> str | None:
     program, *arguments = shlex.split(command)
     environment = {"NO_COLOR": "1", "COLUMNS": "120", "TERM": "dumb"}
-    whole: dict[str, Any] = {"env": {**os.environ, **environment}, "timeout": 300}
     if [program, *arguments[:2]] == ["python", "-m", "robustpool.referee"]:
-        done = programs.run_python(*arguments, **whole)
+        done = programs.run_python(*arguments, env={**os.environ, **environment}, timeout=300)
     elif program != "robustpool":
         return f"A console block runs only robustpool, not {program!r}; write other commands in a sh block."
-    elif apart:
-        done = programs.run_program(programs.PROGRAM, *arguments, **whole)
     else:
         done = programs.run_robustpool(*arguments, env=environment)
     got = done.stdout + (f"{done.stderr.rstrip()}\n[{done.returncode}]\n" if done.returncode else "")
@@ -162,6 +158,13 @@ sweep checkpoints cluster_faults verify
 """The tests that take longest, by file, in processor time and from the longest."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Laws are tried on fewer examples in `make test` than in `make test-all`, where they say no number themselves."""
+    quick = "not slow" in config.option.markexpr
+    settings.register_profile("robustpool", max_examples=30 if quick else 100, deadline=None)
+    settings.load_profile("robustpool")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long files, so that at the end no worker of pytest-xdist waits for another (--no-loadscope-reorder)."""
     place = {f"test_{name}.py": number for number, name in enumerate(LONG.split())}
@@ -173,11 +176,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | Non
 
 
 @pytest.fixture
-def execute_page(tmp_path: Path) -> Callable[..., int]:
+def execute_page(tmp_path: Path) -> Callable[[str], int]:
     """Execute the blocks of a page given as text, as those of the documentation are executed; how many there were."""
 
-    def execute(text: str, name: str = "page.md") -> int:
-        path = tmp_path / name
+    def execute(text: str) -> int:
+        path = tmp_path / "page.md"
         path.write_text(text)
         return run_page(path)
 

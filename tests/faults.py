@@ -110,7 +110,7 @@ JOBS = {
             "--tolerance",
             "0",
             "--rounds",
-            "200",
+            "120",
             "-o",
             "o.json",
         ),
@@ -119,7 +119,7 @@ JOBS = {
     "cutting planes": Job(
         ("design", "--reports", "40", "--priors", "continuous", "--tolerance", "1e-7", "-o", "o.json"), "o.json"
     ),
-    "certificate": Job(("certify", "mean", "--agents", "2", "--tolerance", "1e-5", "-o", "c.json"), "c.json"),
+    "certificate": Job(("certify", "mean", "--agents", "2", "--tolerance", "2e-5", "-o", "c.json"), "c.json"),
     "certificate for three": Job(("certify", "mean", "--agents", "3", "--tolerance", "2e-3", "-o", "c.json"), "c.json"),
     "reproduction": Job(
         (), "out/table1.csv", program=(sys.executable, "-c", REPRODUCTION), saved="out/checkpoints/parts.npz*"

@@ -143,7 +143,7 @@ def test_theory_mode_records_its_guarantee(tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_what_was_reached_and_a_bar_shows_the_way(tmp_path: Path) -> None:
     """On a terminal: the bar appears, Ctrl-C ends the run with a design, a checkpoint and exit status 1."""
-    run_json("random-family", "--structures", "20000", "--seed", "1", "--out", "f.json", cwd=tmp_path)
+    run_json("random-family", "--structures", "2000", "--seed", "1", "--out", "f.json", cwd=tmp_path)
     master, slave = pty.openpty()
     command = [PROGRAM, "design", "--family", "f.json", "--epsilon", "0.001"]  # 248 million rounds
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=slave, text=True)

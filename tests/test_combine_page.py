@@ -13,6 +13,7 @@ import pytest
 
 import robustpool as rp
 from browser import check_page, chromium, overflow, visited
+from quick import one_of, slowly
 from robustpool.explanation.answering import answer
 from robustpool.explanation.knowledge import Knowledge
 from robustpool.html import TEMPLATES
@@ -325,7 +326,7 @@ def test_the_saved_page_is_that_of_the_command(page: Page) -> None:
 # -------------------------------------------------------------------------------------------------------- how it looks
 
 
-@pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (2000, False), (1280, True)])
+@pytest.mark.parametrize(("width", "dark"), one_of(2, [(360, True), (360, False), (2000, False), (1280, True)]))
 def test_it_fits_and_can_be_read(browser: Browser, server: Server, width: int, dark: bool) -> None:
     state = "#f=70+%25&f=60+%25&n=Ann&n=Bob&low=5+%25&high=20+%25&public=1&all=1&slope=0.8"
     with visited(browser, server.url + state, width, dark=dark) as page:
@@ -356,7 +357,7 @@ POINTS = """async (states) => {
 }"""
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, slowly(500)])
 def test_points_are_those_of_the_library(page: Page, count: int) -> None:
     rng = np.random.default_rng(19)
     points: list[tuple[list[float], str]] = []

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 import robustpool as rp
 from browser import check_page, chromium, visited
 from forecasters import simulated
+from quick import only
 from robustpool.cli import main
 from robustpool.errors import InputError
 from robustpool.tables.reading import read_forecasts
@@ -152,7 +153,7 @@ WAYS: dict[str, tuple[str, bytes, int, bool]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", only(["a Parquet file that is chosen on a dark phone"], WAYS))
 def test_the_page_says_what_the_command_says(
     browser: Browser, server: Server, commanded: Commanded, data: Path, tmp_path: Path, way: str
 ) -> None:

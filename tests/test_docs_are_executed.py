@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import runpy
 import sys
 from types import SimpleNamespace
@@ -13,35 +12,23 @@ from sybil.example import SybilFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    Execute = Callable[..., int]
+    Execute = Callable[[str], int]
 
 
 def page(language: str, *lines: str) -> str:
     return "\n".join(["Some text.", "", f"```{language}", *lines, "```", "", "More text.", ""])
 
 
-def echo() -> None:
-    print("forecast", *sys.argv[1:])
-    sys.exit(2 if "--wrong" in sys.argv else 0)
+@pytest.fixture(autouse=True)
+def _echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robustpool that prints its arguments and fails with status 2 on --wrong."""
 
+    def echo() -> None:
+        print("forecast", *sys.argv[1:])
+        sys.exit(2 if "--wrong" in sys.argv else 0)
 
-@pytest.fixture(params=["page.md", "README.md"])
-def name(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a page, and a robustpool that prints its arguments and fails with status 2 on --wrong.
-
-    What is tested here is the comparison. README.md runs the program, other pages run what it runs.
-    """
-    program = tmp_path / "robustpool"
-    program.write_text(f"#!{sys.executable}\nimport sys\n{inspect.getsource(echo)}\necho()")
-    program.chmod(0o755)
-    if request.param == "README.md":
-        monkeypatch.setattr("programs.PROGRAM", str(program))
-        monkeypatch.delattr("programs.main")
-    else:
-        monkeypatch.setattr("programs.main", echo)
-    return str(request.param)
+    monkeypatch.setattr("programs.main", echo)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +79,8 @@ def test_a_python_block_that_raises_fails(execute_page: Execute) -> None:
         ["$ robustpool --wrong", "forecast --wrong", "[2]"],
     ],
 )
-def test_a_right_console_block_passes(execute_page: Execute, lines: list[str], name: str) -> None:
-    assert execute_page(page("console", *lines), name) == 1
+def test_a_right_console_block_passes(execute_page: Execute, lines: list[str]) -> None:
+    assert execute_page(page("console", *lines)) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,9 +93,9 @@ def test_a_right_console_block_passes(execute_page: Execute, lines: list[str], n
         ["$ robustpool right", "forecast right", "[2]"],
     ],
 )
-def test_a_wrong_console_block_fails(execute_page: Execute, lines: list[str], name: str) -> None:
+def test_a_wrong_console_block_fails(execute_page: Execute, lines: list[str]) -> None:
     with pytest.raises(SybilFailure, match=r"expected:\n"):
-        execute_page(page("console", *lines), name)
+        execute_page(page("console", *lines))
 
 
 def test_every_page_is_collected(pytestconfig: pytest.Config) -> None:

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 
 import robustpool as rp
 from programs import run_python
+from quick import slowly
 from refusals import input_error
 from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.estimator import RobustPool, RobustVotingClassifier
@@ -66,10 +67,10 @@ def failures(estimator: Any) -> dict[str, Exception]:
         RobustPool(input="log-odds"),
         RobustPool("mean", input="log-odds", clip=0.01),
         vote(cv=2),
-        vote(rule="geometric-odds", weights=[2, 1], calibration="sigmoid", cv=2),
         *(
-            pytest.param(estimator, marks=pytest.mark.slow)  # they fit each member two to three times as often
+            slowly(estimator)  # they fit each member two to three times as often
             for estimator in (
+                vote(rule="geometric-odds", weights=[2, 1], calibration="sigmoid", cv=2),
                 vote(),
                 vote(rule="geometric-odds", weights=[2, 1]),
                 vote(calibration="sigmoid", cv=3),

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import reference
 import robustpool as rp
+from quick import slowly
 from refusals import input_error
 from robustpool.certificates.finite import finite_certificate
 from robustpool.certificates.mixtures import (
@@ -165,7 +166,7 @@ def test_no_rule_has_a_worst_case_below_the_bound(data: st.DataObject, agents: i
     [
         (rp.ConditionallyIndependent(2, 20, 400), {"tolerance": 1e-9}),
         (rp.ConditionallyIndependent(2, 6, None), {}),
-        (rp.ConditionallyIndependent(3, 6, 60), {}),
+        slowly((rp.ConditionallyIndependent(3, 6, 60), {})),
         (rp.ConditionallyIndependent(4, 4, 20), {}),
         (rp.ConditionallyIndependent(2, 6, 30, (0.1, 0.9)), {}),
         (rp.ConditionallyIndependent(2, 6, 30, (0.1, 0.6)), {"tolerance": 1e-4}),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser import check_page, chromium, overflow, visited
+from quick import slowly
 from robustpool.errors import InputError
 from robustpool.explanation.answering import answer
 from robustpool.html import TEMPLATES
@@ -41,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(scope="module", params=["file", "host"])
+@pytest.fixture(scope="module", params=[slowly("file"), "host"])
 def url(folder: Path, request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "file":
         yield f"{folder.as_uri()}/"

@@ -34,7 +34,7 @@ def undisturbed(name: str, faults: Faults) -> tuple[Any, float]:
 def test_a_job_that_is_killed_and_continued_gives_the_same_result(name: str, tmp_path: Path) -> None:
     job, faults = JOBS[name], Faults(tmp_path / "here", random.Random(name))
     essence, seconds = undisturbed(name, faults)
-    assert faults.disturbed(job, 0.6 * seconds, kills=2) == essence
+    assert faults.disturbed(job, 0.6 * seconds, kills=1) == essence
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 
 import forging
 import oracle
+from quick import one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,7 @@ def accepted(seed: int) -> int:
     return count
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", one_of(2, range(6)))
 def test_no_forgery_proves_anything_false(seed: int) -> None:
     assert 0 < accepted(seed) < AT_ONCE
 

@@ -237,7 +237,7 @@ def test_work_beyond_the_budget_is_not_done(name: str) -> None:
 def test_work_is_counted_as_it_grows(name: str) -> None:
     """Twice the size is nearly twice the work, at least."""
     make, size = ATTACKS[name]
-    few, many = (spent(make(size // part)) for part in (4, 2))
+    few, many = (spent(make(size // part)) for part in (8, 4))
     assert 1.6 * few < many
 
 

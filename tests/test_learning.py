@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 import robustpool as rp
 import worlds
+from quick import slowly
 from robustpool.aggregators.learned_rule import LearnedRule
 from robustpool.designs.design_file import content_hash
 from robustpool.evaluation.calibration import Calibration
@@ -706,7 +707,7 @@ def test_times_that_have_gaps_are_not_used() -> None:
 # -------------------------------------------------------------------------------------------------------------- guarantee
 
 
-@pytest.mark.parametrize("agents", [2, 3])
+@pytest.mark.parametrize("agents", [2, slowly(3)])
 def test_a_recalibrated_pool_is_certified_like_any_rule(agents: int) -> None:
     rule = LearnedRule(rule="geometric-odds", intercept=-0.3, slope=1.3)
     family = rp.ConditionallyIndependent(agents, None, None)

@@ -314,9 +314,9 @@ def test_boxes_are_cut_where_they_bend_most_and_where_nothing_is_known() -> None
 @pytest.fixture(scope="module")
 def witness() -> dict[str, Any]:
     """A quick proof for three agents and priors from 0.21 to 0.24, among them the worst."""
-    *_, last = maker.cover(rule_for(3), (0.21, 0.24), U_3, 4e-4, np.array([0.452]))
+    *_, last = maker.cover(rule_for(3), (0.21, 0.24), U_3, 1e-3, np.array([0.452]))
     assert last.witness is not None
-    assert last.upper == pytest.approx(U_3 + 4e-4)
+    assert last.upper == pytest.approx(U_3 + 1e-3)
     return {"bound": last.upper, "witness": last.witness}
 
 

@@ -16,6 +16,7 @@ import pytest
 import typer
 
 from programs import run_robustpool as run
+from quick import only
 from robustpool.cli import app as commands
 from robustpool.cli import minimax as cli
 from robustpool.errors import InputError, SolverError
@@ -60,9 +61,7 @@ def row(**changes: Any) -> Row:
     return read_rows([ENTRY_OF_A_ROW | changes], {})[0]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in SOON else pytest.param(name, marks=pytest.mark.slow) for name in ROWS]
-)
+@pytest.mark.parametrize("name", only(SOON, ROWS))
 def test_the_commands_give_the_bounds_on_record(name: str, tmp_path: Path) -> None:
     (new,) = recompute([ROWS[name]], lambda command: cli.run_command(command, tmp_path))
     assert ROWS[name].lower is not None

@@ -21,6 +21,7 @@ import polars as pl
 import pytest
 
 import robustpool as rp
+from quick import slowly
 from robustpool import html
 from robustpool.aggregators.rules import RULES
 from robustpool.families.nature import Mixture
@@ -467,7 +468,9 @@ def run(script: Path) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("_figures_are_closed")
-@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script", [path if "classifiers" not in path.stem else slowly(path) for path in GALLERY], ids=lambda path: path.stem
+)
 def test_the_gallery_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib import pyplot as plt
 

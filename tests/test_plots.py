@@ -53,13 +53,13 @@ DRAWINGS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_draws_on_the_axes_given_and_on_no_others(name: str) -> None:
     figure, axes = plots.new_figure(2, 1)
-    blank = plots.png(figure)
+    blank = plots.png(figure, 40)
     DRAWINGS[name](axes[0, 0])
     assert axes[0, 0].has_data()
     assert not axes[0, 1].has_data()
     assert axes[0, 0].get_xlabel()
     assert axes[0, 0].get_ylabel()
-    assert plots.png(figure) != blank
+    assert plots.png(figure, 40) != blank
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
 
 

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import robustpool as rp
 from browser import WIDTHS, chromium, findings, opened, overflow
+from quick import one_of
 from refusals import input_error
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.table import TableAggregator
@@ -499,8 +500,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, two_agents: Design, finite: 
     return {name: folder / f"{name}.html" for name in contents}
 
 
-@pytest.mark.parametrize("name", ["two", "finite", "votes", "hostile"])
-@pytest.mark.parametrize("width", [*WIDTHS, 900])
+@pytest.mark.parametrize(("name", "width"), one_of(5, product(["two", "finite", "votes", "hostile"], [*WIDTHS, 900])))
 def test_a_page_fits_and_can_be_read_by_all(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
     with opened(browser, pages[name], width) as page:
         assert overflow(page) == 0

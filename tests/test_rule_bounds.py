@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 import robustpool as rp
+from quick import only
 from robustpool.aggregators.rules import RULES
 from robustpool.aggregators.worst_cases import WORST_CASES
 
 TABLE = json.loads(WORST_CASES.read_text())
-QUICK = ("robust", "minimax", "mean", "geometric-odds", "log-odds", "neyman-odds", "extremized-odds", "product")
+QUICK = ("robust", "minimax", "log-odds", "neyman-odds")
 PROVED = [name for name in RULES if TABLE[name] is not None and TABLE[name]["proved"]]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROVED]
-)
+@pytest.mark.parametrize("name", only(QUICK, PROVED))
 def test_a_certificate_shows_what_the_table_says(name: str) -> None:
     certificate: Any = rp.certify(name)
     assert rp.verify(certificate).verified

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from programs import PROGRAM, run_robustpool
+from quick import one_of
 from robustpool.families.family_file import EXAMPLES
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("command", one_of(2, COMMANDS.values()), ids=COMMANDS)
 def test_a_full_or_closed_standard_output_is_said(command: str, folder: Path) -> None:
     full, closed = "No space left on device", "Bad file descriptor"
     for where, why, way in ((">/dev/full", full, ""), (">/dev/full", full, "unbuffered"), (">&-", closed, "")):
@@ -58,7 +59,7 @@ def test_output_that_is_cut_short_is_no_success(folder: Path, way: str) -> None:
     assert (folder / "o.json").stat().st_size == 32 * 1024
 
 
-@pytest.mark.parametrize("output", ["o.csv", "o.parquet"])
+@pytest.mark.parametrize("output", one_of(2, ["o.csv", "o.parquet"]))
 def test_a_disk_that_is_full_leaves_the_old_table(folder: Path, output: str) -> None:
     (folder / output).write_text("old")
     done = shell(f"ulimit -f 4; trap '' XFSZ; robustpool aggregate forecasts.csv -o {output}", folder)

@@ -155,7 +155,7 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
     path, out = tmp_path / "s.toml", tmp_path / "out"
     path.write_text(
         'kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n'
-        '[[cells]]\nreports = 14\npriors = 200\nmethod = "multiplicative-weights"\ntolerance = 0.0\nrounds = 1_000_000\n'
+        '[[cells]]\nreports = 8\npriors = 50\nmethod = "multiplicative-weights"\ntolerance = 0.0\nrounds = 1_000_000\n'
     )
     process = subprocess.Popen(
         [PROGRAM, "sweep", str(path), "-o", str(out), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -15,6 +15,7 @@ import oracle
 import robustpool as rp
 from forging import sign, small, stop_at_once
 from programs import run_robustpool
+from quick import slowly
 from refusals import input_error
 from robustpool.verification.verify import content_hash
 from tampering import MAKERS, as_read, branches, changed, leaves, part_of, refusal, without
@@ -94,12 +95,13 @@ def other_values(value: Any) -> list[Any]:
     return [other for other in (value * 0.5, value + 0.25, -value, 1e300) if other != value]
 
 
-def test_what_is_changed_grossly_proves_nothing_false(original: dict[str, Any]) -> None:
+@pytest.mark.parametrize("most", [1, slowly(3)])
+def test_what_is_changed_grossly_proves_nothing_false(original: dict[str, Any], most: int) -> None:
     """Every leaf, with a hash that fits: refused, or still true (a slope may have had room)."""
     rng = np.random.default_rng(5)
     for at, value in leaves(original):
         others = other_values(value)
-        for number in rng.choice(len(others), size=1 if "slopes" in at else min(3, len(others)), replace=False):
+        for number in rng.choice(len(others), size=1 if "slopes" in at else min(most, len(others)), replace=False):
             accepted(changed(original, at, others[number]))
 
 
@@ -113,11 +115,12 @@ def test_whatever_is_changed_grossly_proves_nothing_false(original: dict[str, An
 ODD: list[Any] = [None, True, False, np.nan, np.inf, -np.inf, 10**400, -1, "x", [], {}, [[]], [1, "2"]]
 
 
-def test_oddities_are_refused_with_a_sentence(original: dict[str, Any]) -> None:
+@pytest.mark.parametrize("several", [1, slowly(2)])
+def test_oddities_are_refused_with_a_sentence(original: dict[str, Any], several: int) -> None:
     """In every place something that does not belong there: never an exception, never anything false."""
     rng = np.random.default_rng(4)
     for at in branches(original):
-        for number in rng.choice(len(ODD), size=2, replace=False):
+        for number in rng.choice(len(ODD), size=several, replace=False):
             accepted(changed(original, at, ODD[number]))
 
 

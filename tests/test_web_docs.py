@@ -14,6 +14,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from browser import check_page, chromium, visited
+from quick import slowly
 from robustpool import web
 from robustpool.html import TEMPLATES
 from robustpool.minimax.proofs import file_of
@@ -154,7 +155,7 @@ def test_an_example_shows_how_to_call() -> None:
 # ---------------------------------------------------------------------------------------------------------------- the page
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (360, True)])
+@pytest.mark.parametrize(("width", "dark"), [(360, True), slowly((1280, False))])
 def test_the_page_shows_every_call(server: Server, browser: Browser, width: int, dark: bool) -> None:
     with visited(browser, f"{server.url}api/v1/docs", width, dark=dark) as page:
         assert page.locator("section.call").count() == len(ROUTES)

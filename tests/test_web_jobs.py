@@ -23,7 +23,7 @@ from servers import Server, serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROUNDS = 1000
+ROUNDS = 600
 GAME = {"reports": 10, "priors": 20, "method": "multiplicative-weights", "tolerance": 0, "rounds": ROUNDS}
 """A game of some seconds, with a checkpoint every few rounds."""
 

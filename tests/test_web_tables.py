@@ -16,6 +16,7 @@ from starlette.datastructures import QueryParams
 
 import robustpool as rp
 from bombs import gzip_bomb, parquet_bomb, sparse_workbook, workbook_bomb
+from quick import one_of
 from robustpool.cli import main
 from robustpool.errors import InputError, TooLargeError
 from robustpool.tables.reading import read_forecasts
@@ -87,7 +88,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 # --- the same as the commands -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("ending", one_of(5, FORMATS))
 def test_compare_is_the_command(
     server: Server,
     ending: str,
