@@ -79,7 +79,7 @@ def check_against_programme(seed: int, tolerance: float) -> None:
     assert solution.gap <= tolerance
 
 
-@pytest.mark.parametrize("seed", one_of(2, range(32)))
+@pytest.mark.parametrize("seed", one_of(4, range(32)))
 def test_value_agrees_with_an_independent_programme(seed: int) -> None:
     check_against_programme(seed, 1e-5)
 
@@ -113,7 +113,7 @@ def solution_bound(family: rp.FiniteFamily, loss_bound: float) -> float:
     return loss_bound - min(omniscient)
 
 
-@pytest.mark.parametrize("seed", one_of(3, range(8)))
+@pytest.mark.parametrize("seed", one_of(4, range(8)))
 def test_theory_mode_keeps_its_guarantee(seed: int) -> None:
     check_theory(seed, 0.2)
 

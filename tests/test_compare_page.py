@@ -203,6 +203,7 @@ def test_the_page_says_what_the_command_says(
         expect(page.get_by_label("Fit a pool")).to_be_checked()
 
 
+@pytest.mark.slow
 def test_a_pool_is_fitted_and_combines_new_forecasts(browser: Browser, server: Server, tmp_path: Path) -> None:
     with compared(browser, server) as page:
         press(page, "Try it with an example")

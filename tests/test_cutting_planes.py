@@ -259,6 +259,7 @@ def test_resume_gives_the_same_result_as_an_uninterrupted_run(tmp_path: Path) ->
         rp.solve(family, checkpoint=file, resume=True, method="multiplicative-weights")
 
 
+@pytest.mark.slow
 def test_continuous_nature_against_the_interpolated_table() -> None:
     """The best bilinear table on 10 knots has about 0.02277; a table made for the grid alone is worse in between."""
     family = rp.ConditionallyIndependent(2, 10, None)

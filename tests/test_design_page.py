@@ -174,6 +174,7 @@ def test_a_job_that_is_not_there(browser: Browser, server: Server) -> None:
         expect(page.locator("#lost")).to_have_text("The server does not know this job.")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_and_starts_again(browser: Browser, tmp_path: Path) -> None:
     """The page waits for it, and the design goes on from its checkpoint."""
     expected = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET")

@@ -220,6 +220,7 @@ def test_sample_weights_reach_the_members_that_speak_of_unseen_samples(routing: 
     assert pooled.pool_.brier == rp.fit(table_of(said, FEW_Y, ["one"])).brier
 
 
+@pytest.mark.slow
 def test_samples_in_any_form_and_in_several_processes() -> None:
     frame = pd.DataFrame(FEW).rename(columns=str)
     plain = learning().fit(FEW, FEW_Y).predict_proba(FEW)

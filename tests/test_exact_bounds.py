@@ -410,7 +410,7 @@ def random_certificate(
     return json.loads(json.dumps(parts)), solution, joints
 
 
-@pytest.mark.parametrize("resolution", [6, None])
+@pytest.mark.parametrize("resolution", [6, slowly(None)])
 @pytest.mark.parametrize("paradigm", ["additive", "absolute", "ratio"])
 @pytest.mark.parametrize(
     ("states", "agents", "report"),

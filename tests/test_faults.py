@@ -86,7 +86,9 @@ def test_ctrl_c_twice_ends_a_design_at_once(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
     said = process.communicate()[1]
-    assert process.returncode in (-signal.SIGINT, 1), said  # killed, or it was done with what the first had asked for
+    assert process.returncode in (-signal.SIGINT, 1, 130), (
+        said
+    )  # killed, or done with what the first had asked for, with a result or without
     assert "Traceback" not in said
     faults.continue_(job)
 

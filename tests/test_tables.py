@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasters import Answers, as_answers
+from quick import one_of
 from refusals import input_error
 from robustpool.aggregators.grid import GridAggregator
 from robustpool.forecasts import ClippedWarning, ContradictionWarning, aggregate
@@ -97,7 +98,7 @@ def _saved(frame: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(answers(), st.randoms(use_true_random=False))
 def test_the_same_table_from_everything(table: Answers, rng: random.Random) -> None:
     wanted = {(question.strip(), person.strip()): p for (question, person), p in table.items()}
@@ -368,7 +369,7 @@ def times(said: Any) -> tuple[list[float | None], list[bool]]:
     return [seconds.get(i) for i in range(len(said))], [i in rejected for i in range(len(said))]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(0, 10**11 - 1).filter(lambda n: not 19000101 <= n <= 21001231), min_size=1), st.booleans())
 def test_seconds_are_seconds_whatever_their_digits_look_like(seconds: list[int], fraction: bool) -> None:
     said = [f"{second}.5" if fraction else str(second) for second in seconds]
@@ -398,7 +399,7 @@ def test_a_day_is_a_day_whatever_it_comes_from(kind: str, tmp_path: Path) -> Non
 ZONES = [None, *(timezone(timedelta(minutes=minutes)) for minutes in (0, 120, -300, 345, -1439))]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(st.integers(-(10**9), 10**10), st.sampled_from(ZONES)), min_size=1), st.booleans())
 def test_times_with_and_without_zones(moments: list[tuple[int, timezone | None]], gap: bool) -> None:
     said = [
@@ -530,7 +531,7 @@ def test_what_is_written_can_be_read(tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("kind", [pl.Int64, pl.Int32, pl.UInt8])
+@pytest.mark.parametrize("kind", one_of(2, [pl.Int64, pl.Int32, pl.UInt8]))
 def test_whole_numbers_come_back_as_whole_numbers(tmp_path: Path, kind: Any) -> None:
     frame = pl.DataFrame({"question_id": [7, 7, 3], "forecaster_id": list("aba"), "probability": [0.5, 0.5, 0.25]})
     frame = frame.with_columns(pl.col("question_id").cast(kind))
@@ -559,7 +560,7 @@ def test_a_library_that_is_none() -> None:
 def test_the_pieces_of_a_frame_keep_their_order() -> None:
     names = [[f"q{piece}-{i}" for i in range(3)] for piece in range(8)]
     frame = pl.concat([pl.DataFrame({"question": some, "user": "a", "p": 0.5}) for some in names], rechunk=False)
-    for _ in range(20):
+    for _ in range(8):
         assert read_forecasts(frame).questions == frame["question"].to_list()
 
 
@@ -577,6 +578,7 @@ def test_no_format_makes_the_engine_lose_the_order_of_the_rows(name: str, tmp_pa
     assert "Join" not in plan
 
 
+@pytest.mark.slow
 def test_rows_that_are_read_in_parallel_keep_their_order(tmp_path: Path) -> None:
     rows = 2_500_000  # several pieces of what the engine reads at a time
     path = tmp_path / "f.csv"

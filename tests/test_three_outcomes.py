@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import robustpool as rp
+from quick import one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def written(kind: str, p: Any, came: Any, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["long", "wide", "odds"])
+@pytest.mark.parametrize("kind", one_of(2, ["long", "wide", "odds"]))
 def test_distributions_and_scores(kind: str, forecasts: tuple[Any, Any], tmp_path: Path) -> None:
     p, came = forecasts
     path = written(kind, p, came, tmp_path / "f.csv")

@@ -191,7 +191,7 @@ def test_on_finite_families_and_grids() -> None:
     assert grid.regret <= free.regret + 1e-15 <= 0.026
 
 
-@pytest.mark.parametrize(("agents", "N", "M"), [(1, 6, 10), (3, 5, 10), (4, 3, 8)])
+@pytest.mark.parametrize(("agents", "N", "M"), [(1, 6, 10), (3, 5, 10), slowly((4, 3, 8))])
 def test_any_number_of_agents_on_a_grid(agents: int, N: int, M: int) -> None:
     """The worst of all structures, written out; with any prior or any reports it is at least that."""
     family = rp.ConditionallyIndependent(agents, N, M, (0.2, 0.7))
