@@ -11,7 +11,15 @@ import robustpool as rp
 from robustpool.aggregators.multisets import additions, grid_ranks, multisets, ranks
 from robustpool.families.grid_oracle import WorstStructures
 from robustpool.families.independent_nature import written_out
-from robustpool.families.many_agents import ascended, enumerated, symmetric_table, work, worst_any_prior_of
+from robustpool.families.many_agents import (
+    ascended,
+    enumerated,
+    first_pairs,
+    pairs_at,
+    symmetric_table,
+    work,
+    worst_any_prior_of,
+)
 from robustpool.families.worst_case import off_grid_regret
 from robustpool.losses import get_loss
 from robustpool.solvers.cutting_planes import CuttingPlanes
@@ -83,6 +91,37 @@ def test_enumeration_finds_what_block_ascent_misses() -> None:
     oracle = symmetric_table(x, 3, 1 / (1 + np.exp(-s * (0.2938321819 + 0.2 * np.tanh(s / 3) ** 2))))
     found = ascended(oracle, priors, most=1)
     assert (enumerated(oracle, priors, found).values > found.values + 1e-9).any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_pairs_of_the_first_agent_are_dealt_out_and_nothing_is_missed(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family, loss, paradigm = random_game(seed)
+    rng, x, agents = np.random.default_rng(seed), family.report_grid, family.agents
+    f = 0.01 + 0.98 * rng.random(len(multisets(len(x), agents)))
+    priors = family.prior_grid[(family.prior_grid > 0) & (family.prior_grid < 1)]
+    oracle = symmetric_table(x, agents, f, loss=loss, paradigm=paradigm)
+    whole = enumerated(oracle, priors, nothing(agents))
+    monkeypatch.setattr("robustpool.families.many_agents.A_PART", 10.0)
+    for prior in priors:
+        ends = first_pairs(x, agents, prior)
+        assert [0, *(end for _, end in ends)] == [*(begin for begin, _ in ends), pairs_at(x, prior)]
+    for known in (nothing(agents), ascended(oracle, priors)):
+        np.testing.assert_allclose(enumerated(oracle, priors, known).values, whole.values, atol=1e-14)
+
+
+def test_parts_of_the_first_pairs_are_about_as_much_work() -> None:
+    """Three agents at 1/2: of 101 pairs, 101 choices of the second have the first one first, and one has the last."""
+    x = np.arange(21) / 20
+    assert first_pairs(x, 3, 0.5) == [(0, 101)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("robustpool.families.many_agents.A_PART", work(x, 3, np.array([0.5])) / 4)
+        parts = first_pairs(x, 3, 0.5)
+    choices = [sum(101 - first for first in range(*part)) for part in parts]
+    assert len(choices) == 4
+    assert sum(choices) == 101 * 102 // 2
+    assert max(choices) <= sum(choices) / 4 + 101
 
 
 def test_the_work_is_the_number_of_choices_of_all_agents_but_one() -> None:

@@ -485,6 +485,7 @@ def test_there_is_a_gallery() -> None:
         "plot_from_zero_to_a_robust_aggregator",
         "plot_the_papers_section_7",
         "plot_two_classifiers_one_probability",
+        "plot_what_a_sweep_shows",
     ]
 
 

@@ -373,7 +373,7 @@ def test_files_that_are_no_settings_or_no_folders(tmp_path: Path, settings: Path
 
 def test_the_example_makes_both_curves() -> None:
     cells = [cell.options for cell in read_settings(EXAMPLE)]
-    assert len([cell for cell in cells if "prior_range" in cell]) == 5
+    assert len([cell for cell in cells if "prior_range" in cell]) == 10
     assert [cell["agents"] for cell in cells if "agents" in cell] == [1, 2, 3, 4]
 
 

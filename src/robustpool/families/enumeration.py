@@ -58,11 +58,12 @@ def highest(y, away, slope):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def worst_structure(mu, x, agents, added, first, counts, costs, best, found):  # type: ignore[no-untyped-def]
+def worst_structure(mu, x, agents, added, first, counts, costs, begin, end, best, found):  # type: ignore[no-untyped-def]
     """The largest payoff at a prior strictly between 0 and 1 if it is more than ``best``; its pairs go to ``found``.
 
-    Depth first over p_1 <= p_2 <= ... <= p_(n-1): at depth d, d agents have their pairs and ``values`` has the payoff as
-    a function of the reports of the other n - d. A branch that cannot exceed the best is left out (``highest``).
+    Depth first over p_1 <= p_2 <= ... <= p_(n-1), with p_1 from ``begin`` to before ``end``: at depth d, d agents have
+    their pairs and ``values`` has the payoff as a function of the reports of the other n - d. A branch that cannot exceed
+    the best is left out (``highest``).
     """
     size = len(x)
     left, right = around(mu, x)
@@ -85,8 +86,9 @@ def worst_structure(mu, x, agents, added, first, counts, costs, best, found):  #
                 away[start[depth] + added[first[level - 1] + r * size + i]] = base + x[i] - mu
     choice = np.zeros(agents, dtype=np.int64)
     depth, slope = 1, 0.0
+    choice[1] = begin
     while depth > 0:
-        if choice[depth] == len(pairs):
+        if choice[depth] == (end if depth == 1 else len(pairs)):
             depth -= 1
             choice[depth] += 1
             continue

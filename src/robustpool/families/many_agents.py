@@ -8,6 +8,7 @@ what it says is found. Both take the forecasts by the ranks of the multisets of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,9 @@ PRIOR_STEPS = 36
 
 AN_ASCENT, A_NUMBER = 2e-3, 5e-9
 """Seconds for all block ascents of a prior, and for a number of the enumeration, roughly."""
+
+A_PART = 2e8
+"""Numbers to look at in one piece of work, roughly: the pairs of the first agent are dealt out in such parts."""
 
 INFINITE = 1e50  # payoffs above this come from an infinite penalty
 
@@ -99,9 +103,13 @@ def worst_any_prior_of(table: SymmetricTable, prior_range: tuple[float, float]) 
 
 def work(x: Floats, agents: int, priors: Floats) -> float:
     """How many numbers the enumeration looks at, at most: a value at each report for each choice of the other agents."""
-    below, above = np.searchsorted(x, priors), len(x) - np.searchsorted(x, priors, side="right")
-    pairs = below * above + (below + above < len(x))
-    return float(len(x) * sum(comb(int(count) + agents - 2, agents - 1) for count in pairs))
+    return float(len(x) * sum(comb(pairs_at(x, float(mu)) + agents - 2, agents - 1) for mu in priors))
+
+
+def pairs_at(x: Floats, mu: float) -> int:
+    """How many pairs of reports an agent may have at a prior: one on either side, or the prior itself."""
+    left, right = _around(x, mu)
+    return left * (len(x) - right) + (right > left)
 
 
 def ascended(table: SymmetricTable, priors: Floats, *, most: int = 3) -> WorstStructures:
@@ -114,13 +122,30 @@ def ascended(table: SymmetricTable, priors: Floats, *, most: int = 3) -> WorstSt
 def enumerated(table: SymmetricTable, priors: Floats, known: WorstStructures) -> WorstStructures:
     """The worst structure of each prior strictly between 0 and 1; those that are ``known`` save some of the work."""
     checks.extra("the worst case of many agents", "solve")
-    items = []
+    items, counts = [], []
     for mu in map(float, priors):
         here = np.flatnonzero(known.labels[:, 0] == mu)
         best = here[np.argmax(known.values[here]) :][:1] if len(here) else here
-        items.append((mu, float(known.values[best].max(initial=-np.inf)), known.labels[best, 1:]))
+        parts = first_pairs(table.x, table.agents, mu)
+        items += [(mu, part, float(known.values[best].max(initial=-np.inf)), known.labels[best, 1:]) for part in parts]
+        counts.append(len(parts))
     seconds = A_NUMBER * work(table.x, table.agents, priors)
-    return joined(mapped(_enumerated, items, table, compiled=True, seconds=seconds), table.agents)
+    results = mapped(_enumerated, items, table, compiled=True, seconds=seconds)
+    return joined((max(islice(results, count), key=_largest) for count in counts), table.agents)
+
+
+def first_pairs(x: Floats, agents: int, mu: float) -> list[tuple[int, int]]:
+    """The pairs of the first agent at a prior, from and to, in parts of about A_PART numbers each.
+
+    The pairs of the others do not come before hers, so the later ones of hers are less work.
+    """
+    parts = max(1, round(work(x, agents, np.array([mu])) / A_PART))
+    pairs = pairs_at(x, mu)
+    if agents == 1 or parts == 1:
+        return [(0, pairs)]
+    left = np.array([comb(pairs - k + agents - 2, agents - 1) for k in range(pairs + 1)], dtype=np.float64)
+    ends = np.searchsorted(-left, -left[0] * (1 - np.arange(parts + 1) / parts))
+    return [(int(begin), int(end)) for begin, end in pairwise(ends) if begin < end]
 
 
 def _ascended(table: SymmetricTable, item: tuple[float, int]) -> WorstStructures:
@@ -141,13 +166,18 @@ def _ascended(table: SymmetricTable, item: tuple[float, int]) -> WorstStructures
     return WorstStructures(_payoffs(values[chosen]), _labels(mu, x, structures[chosen]))
 
 
-def _enumerated(table: SymmetricTable, item: tuple[float, float, Floats]) -> WorstStructures:
+def _largest(part: WorstStructures) -> float:
+    return float(part.values.max(initial=-np.inf))
+
+
+def _enumerated(table: SymmetricTable, item: tuple[float, tuple[int, int], float, Floats]) -> WorstStructures:
     from .enumeration import worst_structure
 
-    (mu, value, label), agents, steps = item, table.agents, table.steps
+    (mu, part, value, label), agents, steps = item, table.agents, table.steps
     structure = np.full((agents, 2), -1, dtype=np.int64)
     costs = table.costs(mu)
-    best = worst_structure(mu, table.x, agents, steps.ranks, steps.first, steps.counts, costs, value, structure)
+    ranked = (steps.ranks, steps.first, steps.counts)
+    best = worst_structure(mu, table.x, agents, *ranked, table.costs(mu), *part, value, structure)
     if structure[0, 0] < 0:  # nothing is worse than what was known
         return WorstStructures(np.full(len(label), value), np.column_stack((np.full(len(label), mu), label)))
     return WorstStructures(_payoffs(np.array([best])), _labels(mu, table.x, structure[None]))
