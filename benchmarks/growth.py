@@ -41,7 +41,17 @@ from robustpool.designs.any_aggregator import as_aggregator
 from robustpool.execution import InProcess, mapped, using
 from robustpool.execution.processes import Processes
 from robustpool.families.grid_oracle import worst_any_prior, worst_by_prior
-from robustpool.families.many_agents import SymmetricTable, ascended, enumerated, symmetric_table, work, worst_of
+from robustpool.families.many_agents import (
+    SymmetricTable,
+    ascended,
+    choices,
+    enumerated,
+    first_pairs,
+    pairs_at,
+    symmetric_table,
+    work,
+    worst_of,
+)
 from robustpool.families.worst_case import tabulated
 
 if TYPE_CHECKING:
@@ -487,21 +497,30 @@ class Forecast(NamedTuple):
         return name, *(a_range(*sorted(pair)) for pair in times), f"{gains[0]:.2g} to {gains[1]:.2g}"
 
 
+def parts_of_six(N: int) -> list[float]:
+    """The numbers that each part of the enumeration looks at, in the order in which they are sent."""
+    x, numbers = np.arange(N + 1) / N, []
+    for prior in np.arange(1, SIX_M // 2 + 1) / SIX_M:
+        pairs = pairs_at(x, prior)
+        for begin, end in first_pairs(x, SIX, prior):
+            numbers.append(float(len(x) * (choices(pairs - begin, SIX) - choices(pairs - end, SIX))))
+    return numbers
+
+
 def six_forecasts(data: dict[str, Any]) -> dict[str, Forecast]:
     """A design for six agents: rounds like the last ones that were measured; the exact answer by the enumeration's work."""
     six = data["six"]
     every = [Round(*each) for each in six["rounds"]]
     *_, last, _, _ = every  # after it the last table is looked at once more
     late = [each.serial for each in every[-4:-1]]
-    x = np.arange(six["N"] + 1) / six["N"]
-    numbers = [work(x, SIX, np.array([prior])) for prior in np.arange(1, SIX_M // 2 + 1) / SIX_M]
+    numbers = parts_of_six(six["N"])
     rates = sorted(seconds / many for _, seconds, many in six["exact"] if seconds > 0.5)
     found = {}
     for name, rate in {"block ascent": (0.0, 0.0), "enumeration": (rates[0], rates[-1])}.items():
         jobs = []
         for rounds, master, a_number in zip(ROUNDS, (min(late), 2 * max(late)), rate, strict=True):
-            tasks = [second + a_number * many for second, many in zip(last.tasks, numbers, strict=True)]
-            jobs.append([last._replace(serial=master, tasks=tuple(tasks))] * rounds)
+            tasks = tuple(a_number * many for many in numbers) if a_number else ()
+            jobs.append([last._replace(serial=master), Round(0.0, tasks)] * rounds)
         found[name] = Forecast(*jobs)
     return found
 

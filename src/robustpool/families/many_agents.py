@@ -35,8 +35,8 @@ ALIKE_STARTS = 256
 PRIOR_STEPS = 36
 """Golden sections of an interval of priors: it shrinks by a factor of 3e7."""
 
-AN_ASCENT, A_NUMBER = 2e-3, 5e-9
-"""Seconds for all block ascents of a prior, and for a number of the enumeration, roughly."""
+AN_ASCENT, A_MULTISET, A_NUMBER = 5e-4, 8e-8, 5e-9
+"""Seconds, roughly: for all block ascents of a prior, for each multiset of reports there, and for a number of the enumeration."""
 
 A_PART = 2e8
 """Numbers to look at in one piece of work, roughly: the pairs of the first agent are dealt out in such parts."""
@@ -103,7 +103,12 @@ def worst_any_prior_of(table: SymmetricTable, prior_range: tuple[float, float]) 
 
 def work(x: Floats, agents: int, priors: Floats) -> float:
     """How many numbers the enumeration looks at, at most: a value at each report for each choice of the other agents."""
-    return float(len(x) * sum(comb(pairs_at(x, float(mu)) + agents - 2, agents - 1) for mu in priors))
+    return float(len(x) * sum(choices(pairs_at(x, float(mu)), agents) for mu in priors))
+
+
+def choices(pairs: int, agents: int) -> int:
+    """How many multisets of so many pairs all agents but one may have."""
+    return comb(pairs + agents - 2, agents - 1)
 
 
 def pairs_at(x: Floats, mu: float) -> int:
@@ -116,7 +121,8 @@ def ascended(table: SymmetricTable, priors: Floats, *, most: int = 3) -> WorstSt
     """What block ascent finds at each prior, from many starts: at most so many structures, the worst first."""
     checks.extra("the worst case of many agents", "solve")
     items = [(float(mu), most) for mu in priors]
-    return joined(mapped(_ascended, items, table, compiled=True, seconds=AN_ASCENT * len(items)), table.agents)
+    seconds = (AN_ASCENT + A_MULTISET * len(table.f)) * len(items)
+    return joined(mapped(_ascended, items, table, compiled=True, seconds=seconds), table.agents)
 
 
 def enumerated(table: SymmetricTable, priors: Floats, known: WorstStructures) -> WorstStructures:
@@ -143,7 +149,7 @@ def first_pairs(x: Floats, agents: int, mu: float) -> list[tuple[int, int]]:
     pairs = pairs_at(x, mu)
     if agents == 1 or parts == 1:
         return [(0, pairs)]
-    left = np.array([comb(pairs - k + agents - 2, agents - 1) for k in range(pairs + 1)], dtype=np.float64)
+    left = np.array([choices(pairs - k, agents) for k in range(pairs + 1)], dtype=np.float64)
     ends = np.searchsorted(-left, -left[0] * (1 - np.arange(parts + 1) / parts))
     return [(int(begin), int(end)) for begin, end in pairwise(ends) if begin < end]
 
