@@ -35,6 +35,24 @@ def test_value_agrees_with_an_independent_programme(seed: int) -> None:
     assert solution.lower - 1e-7 <= value <= solution.upper + 1e-7
 
 
+def test_ctrl_c_after_the_last_round_keeps_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solution is made twice: when Ctrl-C comes, and without what takes long."""
+    stops = [KeyboardInterrupt(), None]
+    outcome = rp.CuttingPlanes.outcome
+
+    def stopped(*about: Any) -> Any:
+        if (stop := stops.pop(0)) is not None:
+            raise stop
+        return outcome(*about)
+
+    monkeypatch.setattr(rp.CuttingPlanes, "outcome", stopped)
+    solution = rp.solve(rp.ConditionallyIndependent(2, 6, 20), tolerance=1e-6)
+    assert (solution.stopped, solution.gap <= 1e-6) == (rp.Stopped.INTERRUPTED, True)
+    stops.extend([KeyboardInterrupt(), KeyboardInterrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        rp.solve(rp.ConditionallyIndependent(2, 6, 20), tolerance=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200))
 def test_value_agrees_with_an_independent_programme_on_200_families(seed: int) -> None:

@@ -7,41 +7,31 @@ import random
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from faults import JOBS, Faults
-from programs import PROGRAM
+from faults import JOBS, Faults, Job
 from robustpool.designs.design_file import load_design
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-KNOWN: dict[str, tuple[Any, float]] = {}
-
-
-def undisturbed(name: str, faults: Faults) -> tuple[Any, float]:
-    """The result of a job and the time that it takes, found out once."""
-    if name not in KNOWN:
-        KNOWN[name] = faults.undisturbed(JOBS[name])
-    faults.prepare(JOBS[name])
-    return KNOWN[name]
-
-
-@pytest.mark.parametrize("name", ["design", "certificate", "table"])
+@pytest.mark.parametrize("name", ["certificate", "table"])
 def test_a_job_that_is_killed_and_continued_gives_the_same_result(name: str, tmp_path: Path) -> None:
-    job, faults = JOBS[name], Faults(tmp_path / "here", random.Random(name))
-    essence, seconds = undisturbed(name, faults)
+    faults = Faults(tmp_path / "here", random.Random(name))
+    job, essence, seconds = faults.sized(name, 0.4)
     assert faults.disturbed(job, 0.6 * seconds, kills=1) == essence
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", JOBS)
 def test_twenty_kills_at_random_moments(name: str, tmp_path: Path) -> None:
-    job, faults = JOBS[name], Faults(tmp_path / "here", random.Random(name))
-    essence, seconds = undisturbed(name, faults)
+    faults = Faults(tmp_path / "here", random.Random(name))
+    job, essence, seconds = faults.sized(name, 5.0)
     while faults.kills < 20:
         assert faults.disturbed(job, 0.6 * seconds, kills=4) == essence
     assert not job.resumable or len(faults.lost) > faults.early  # most left something to continue from
@@ -55,31 +45,56 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
-def test_sigterm_saves_a_checkpoint_and_the_best_design(tmp_path: Path) -> None:
-    job, faults = JOBS["design"], Faults(tmp_path / "here", random.Random(1))
-    essence, _ = undisturbed("design", faults)
+def unbounded(faults: Faults) -> tuple[Job, subprocess.Popen[str]]:
+    """A design with so many rounds that it is at work until somebody stops it, once it has saved its first checkpoint."""
+    job = replace(JOBS["design"], line=f"{JOBS['design'].line} --rounds 1000000")
     process = faults.start(job)
+    wait_for(faults.folder / job.checkpoint, process)
+    return job, process
+
+
+def check_goes_on(faults: Faults, rounds: int) -> None:
+    """So many rounds are the same whether the design goes on or begins anew."""
+    job = replace(JOBS["design"], line=f"{JOBS['design'].line} --rounds {rounds}")
+    faults.continue_(job)
+    essence = job.essence(faults.folder)
+    faults.clear(job)
+    faults.continue_(job)
+    assert job.essence(faults.folder) == essence
+
+
+def test_a_design_that_is_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    faults = Faults(tmp_path / "here", random.Random(1))
+    job, process = unbounded(faults)
+    process.kill()
+    process.communicate()
+    with np.load(faults.folder / job.checkpoint) as saved:
+        reached = int(saved["round"])
+    check_goes_on(faults, reached + 50)
+
+
+def test_sigterm_saves_a_checkpoint_and_the_best_design(tmp_path: Path) -> None:
+    faults = Faults(tmp_path / "here", random.Random(1))
+    job, process = unbounded(faults)
     checkpoint = faults.folder / job.checkpoint
-    wait_for(checkpoint, process)
     before = checkpoint.stat().st_mtime_ns
     process.terminate()
     said = process.communicate()[1]
     assert process.returncode == 128 + signal.SIGTERM, said
     assert "Traceback" not in said
     assert checkpoint.stat().st_mtime_ns > before
-    assert load_design(faults.folder / job.output).stopped.reason == "interrupted"
+    design = load_design(faults.folder / job.output)
+    assert design.stopped.reason == "interrupted"
     refused, said = faults.run(job)
     assert refused == 2
     assert "holds an unfinished run of this job; continue it with --resume" in said
-    faults.continue_(job)
-    assert job.essence(faults.folder) == essence
+    check_goes_on(faults, design.rounds + 20)
 
 
 def test_ctrl_c_twice_ends_a_design_at_once(tmp_path: Path) -> None:
     """The second one comes while the first is being obeyed."""
-    job, faults = JOBS["cutting planes"], Faults(tmp_path / "here", random.Random(1))
-    process = faults.start(job)
-    wait_for(faults.folder / job.checkpoint, process)
+    faults = Faults(tmp_path / "here", random.Random(1))
+    job, process = unbounded(faults)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     while process.poll() is None:
@@ -90,13 +105,13 @@ def test_ctrl_c_twice_ends_a_design_at_once(tmp_path: Path) -> None:
         said
     )  # killed, or done with what the first had asked for, with a result or without
     assert "Traceback" not in said
-    faults.continue_(job)
+    status, said = faults.run(job, "--resume", "--rounds", "1")  # so many were played long ago
+    assert status == 1, said
 
 
 def test_two_processes_on_one_design(tmp_path: Path) -> None:
-    job, faults = JOBS["design"], Faults(tmp_path / "here", random.Random(1))
-    first = faults.start(job, "--rounds", "1000000")  # so that it is still at work
-    wait_for(faults.folder / job.checkpoint, first)
+    faults = Faults(tmp_path / "here", random.Random(1))
+    job, first = unbounded(faults)
     status, said = faults.run(job, "--resume")
     assert status == 2
     assert f"process {first.pid} is working on the same job, with the checkpoint 'o.json.checkpoint.npz'" in said
@@ -111,7 +126,7 @@ def test_a_disk_that_fills_up_during_a_design(tmp_path: Path) -> None:
     job, faults = JOBS["design"], Faults(tmp_path / "here", random.Random(1))
     old = '{"format": "robustpool-design/1", "mine": true}'
     (faults.folder / job.output).write_text(old)
-    limited = ["bash", "-c", 'ulimit -f 4; trap "" XFSZ; exec "$@"', "-", PROGRAM, *job.command]
+    limited = ["bash", "-c", 'ulimit -f 4; trap "" XFSZ; exec "$@"', "-", *job.command]
     done = subprocess.run(
         limited, cwd=faults.folder, env=faults.environment, capture_output=True, text=True, check=False
     )

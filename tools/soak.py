@@ -17,6 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from faults import JOBS, Faults
 
+SECONDS = 5.0
+"""What a job takes at least when nothing happens, so that it saves something before it is killed."""
+
 
 def say(line: str) -> None:
     """A line at once."""
@@ -28,15 +31,15 @@ def soak(minutes: float, seed: int, folder: Path) -> bool:
     rng, end = random.Random(seed), time.monotonic() + 60 * minutes
     faults = {name: Faults(folder / name.replace(" ", "-"), rng) for name in JOBS}
     known, runs = {}, dict.fromkeys(JOBS, 0)
-    for name, job in JOBS.items():
-        known[name] = faults[name].undisturbed(job)
-        say(f"{name}: {known[name][1]:.1f} s undisturbed")
+    for name in JOBS:
+        known[name] = job, _, seconds = faults[name].sized(name, SECONDS)
+        say(f"{name}: {seconds:.1f} s undisturbed, size {job.size}")
     while time.monotonic() < end:
         name = rng.choice(list(JOBS))
-        essence, seconds = known[name]
+        job, essence, seconds = known[name]
         try:
             wrong = None
-            if faults[name].disturbed(JOBS[name], 0.6 * seconds, kills=rng.randint(1, 4)) != essence:
+            if faults[name].disturbed(job, 0.6 * seconds, kills=rng.randint(1, 4)) != essence:
                 wrong = "the result differs"
         except AssertionError as error:
             wrong = str(error)

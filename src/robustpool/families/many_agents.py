@@ -181,7 +181,6 @@ def _enumerated(table: SymmetricTable, item: tuple[float, tuple[int, int], float
 
     (mu, part, value, label), agents, steps = item, table.agents, table.steps
     structure = np.full((agents, 2), -1, dtype=np.int64)
-    costs = table.costs(mu)
     ranked = (steps.ranks, steps.first, steps.counts)
     best = worst_structure(mu, table.x, agents, *ranked, table.costs(mu), *part, value, structure)
     if structure[0, 0] < 0:  # nothing is worse than what was known

@@ -93,7 +93,7 @@ class Run:
             state, self.trace = start
             self.began -= self.trace[-1].seconds
             stopped = self._reason(state)
-            return self._solve(progress, saved, state) if stopped is None else self._solution(state, stopped)
+            return self._solve(progress, saved, state) if stopped is None else self._ended(state, stopped)
 
     def _solve(self, progress: Callable[[Any, int], None] | None, saved: Checkpoint[Any], start: Any) -> Solution:
         state, stopped = start, None
@@ -116,7 +116,16 @@ class Run:
                 saved.offer(partial(state_to_data, state, self.trace), now=True)
             raise
         assert stopped is not None
-        return self._solution(state, stopped)
+        return self._ended(state, stopped)
+
+    def _ended(self, state: Any, stopped: Stopped) -> Solution:
+        """The solution; Ctrl-C during its last search, or while it looks for a canonical table, keeps what was reached."""
+        try:
+            return self._solution(state, stopped)
+        except KeyboardInterrupt:
+            if stopped is Stopped.INTERRUPTED:
+                raise
+            return self._solution(state, Stopped.INTERRUPTED)
 
     def _saved(self, data: Any) -> tuple[Any, list[TracePoint]]:
         """The state and the trace that a checkpoint holds."""

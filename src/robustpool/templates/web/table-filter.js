@@ -34,7 +34,11 @@
 
   form.addEventListener("change", write);
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(write));
+  form.addEventListener("reset", (event) => {
+    event.preventDefault();  // it would empty the fields only after this
+    for (const name of names) field(name).value = "";
+    write();
+  });
   addEventListener("hashchange", read);
   form.hidden = false;
   read();
