@@ -33,7 +33,7 @@ from robustpool.execution import Answer, InProcess, in_order, is_remote, mapped,
 from robustpool.execution.choosing import executor_in_use
 from robustpool.execution.cluster import Cluster, check_versions
 from robustpool.execution.processes import Processes, _Worker
-from robustpool.execution.sending import KEPT, Kept, Message, Part, Wrapping, answered
+from robustpool.execution.sending import KEPT, Kept, Message, NotSentWarning, Part, Wrapping, answered
 from robustpool.reproduction.figures.lipschitz import LipschitzValues
 from robustpool.reproduction.run import reproduce
 from robustpool.reproduction.settings import Settings
@@ -266,7 +266,10 @@ def test_functions_that_stand_in_no_module_can_be_sent_or_are_done_here(
     with using(executor):
         assert set(mapped(lambda _common, _item: os.getpid(), range(4), None)).isdisjoint({os.getpid()})
         monkeypatch.setitem(sys.modules, "cloudpickle", None)
-        assert set(mapped(lambda _common, _item: os.getpid(), range(4), None)) == {os.getpid()}
+        with pytest.warns(
+            NotSentWarning, match=r"the work '<lambda>' is done in this process, because .*Can't pickle local"
+        ):
+            assert set(mapped(lambda _common, _item: os.getpid(), range(4), None)) == {os.getpid()}
         assert list(mapped(scaled, range(4), 2)) == [0, 2, 4, 6]
 
 
@@ -277,13 +280,15 @@ class Unreadable:
         return eval, (f"1 / (__import__('os').getpid() == {os.getpid()})",)
 
 
-def test_what_a_worker_cannot_read_is_done_here(processes: Processes) -> None:
-    with using(processes):
+def test_what_a_worker_cannot_read_is_done_here() -> None:
+    told = pytest.warns(NotSentWarning, match=r"another one \(cannot read what it is sent \(ZeroDivisionError")
+    with Processes(2) as two, using(two), told:
         assert list(mapped(lambda _common, item: item, range(4), Unreadable())) == [0, 1, 2, 3]
 
 
 def test_a_result_that_cannot_be_sent_is_made_here_or_that_is_said(processes: Processes, cluster: Cluster) -> None:
-    with using(processes):
+    told = pytest.warns(NotSentWarning, match=r"another one \(cannot send its result .*lambda")
+    with using(processes), told:
         assert [call() for call in mapped(unsendable, range(4), 2)] == [0, 2, 4, 6]
     with using(cluster), input_error("a worker of the cluster at tcp://.* cannot send its result .*lambda"):
         list(mapped(unsendable, range(4), 2))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 from typer import Argument, Option
 
 from ..verification.reading import STEPS
-from .command import checkpoint_of, command, told_on_standard_error
+from .command import checkpoint_of, command
 from .output import Answer
 from .progress import progress_bar, share_bar
 from .running import RunningOptions  # noqa: TC001  # typer looks at the types
@@ -123,7 +123,7 @@ def certify(
     checkpoint, last = checkpoint_of(target), cast("Any", None)
     of_priors = "{task.completed:,} of {task.total:,} intervals of priors"
     bar = progress_bar("{task.fields[bound]}", of_priors, total=1, bound="")
-    with told_on_standard_error(), running.in_use(), bar as tell:
+    with running.in_use(), bar as tell:
 
         def progress(state: Any) -> None:
             """Show the bound as it falls, and how many intervals of priors are left."""

@@ -63,16 +63,18 @@ def checkpoint_of(out: str) -> Path:
 
 @contextmanager
 def told_on_standard_error() -> Iterator[None]:
-    """Say there what becomes of checkpoints."""
+    """Say there what becomes of checkpoints, and which work could not be sent to other processes."""
     from ..checkpoints import CheckpointWarning
+    from ..execution.sending import NotSentWarning
     from .output import say
 
     with warnings.catch_warnings():
         shown = warnings.showwarning
-        warnings.simplefilter("always", CheckpointWarning)
+        for category in (CheckpointWarning, NotSentWarning):
+            warnings.simplefilter("always", category)
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, CheckpointWarning):
+            if issubclass(category, (CheckpointWarning, NotSentWarning)):
                 say(str(message))
             else:
                 shown(message, category, *where, **more)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from .command import check_report, checkpoint_of, command, told_on_standard_error
+from .command import check_report, checkpoint_of, command
 from .output import Answer, say
 from .progress import progress_bar, share_bar
 from .running import RunningOptions  # noqa: TC001  # typer looks at the types
@@ -119,7 +119,7 @@ def design(
     _writable(out, family, report)
     restrictions = asked_restrictions(symmetric=symmetric, monotone=monotone)
     checkpoint = checkpoint_of(out)
-    with told_on_standard_error(), running.in_use():
+    with running.in_use():
         with _progress(solving.tolerance if solving.epsilon is None else None) as progress:
             how: dict[str, Any] = vars(solving)
             solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from .command import told_on_standard_error
+
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,10 @@ class RunningOptions:
         ),
     ] = None
 
-    def in_use(self) -> AbstractContextManager[None]:
-        """Let them do the work inside the block."""
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let them do the work inside the block; what they warn of is told on standard error."""
         from ..execution.choosing import executor_in_use
 
-        return executor_in_use(self.workers, self.cluster)
+        with told_on_standard_error(), executor_in_use(self.workers, self.cluster):
+            yield

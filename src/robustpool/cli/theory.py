@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from .command import command, told_on_standard_error
+from .command import command
 from .output import Answer
 from .progress import share_bar
 from .running import RunningOptions  # noqa: TC001  # typer looks at the types
@@ -129,6 +129,6 @@ def reproduce(
     from ..reproduction.settings import FULL, QUICK
     from ..reproduction.view import as_data, as_lines
 
-    with told_on_standard_error(), running.in_use(), share_bar(patience=0.0) as tell:
+    with running.in_use(), share_bar(patience=0.0) as tell:
         result = run(what, out, settings=QUICK if quick else FULL, tell=tell, resume=resume)
     return Answer(as_data(result) | {"output": out}, as_lines(result), result.finished)

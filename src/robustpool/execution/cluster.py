@@ -24,7 +24,7 @@ from .. import __version__
 from ..checks import extra
 from ..errors import InputError, WorkersLostError
 from . import Answer, InProcess, in_order
-from .sending import CannotSendError, Kept, Message, Part, Wrapping, answered, packed
+from .sending import CannotSendError, Kept, Message, Part, Refusals, Wrapping, answered, name_of, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +55,8 @@ class Cluster:
         """Connect, and wait for the first worker."""
         extra("a cluster", "dask")
         self.address, self.patience, self.near = address, patience, InProcess()
-        self._wrapping, self._shared, self._client = Wrapping(), Kept(), _connected(address)
+        self._wrapping, self._refusals, self._shared = Wrapping(), Refusals(), Kept()
+        self._client = _connected(address)
         try:
             with _silent():
                 self._client.wait_for_workers(1, timeout=patience)
@@ -95,15 +96,15 @@ class Cluster:
         try:
             parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
             contents = [packed(item) for item in items]
-        except Exception:  # noqa: BLE001  # what cannot be sent is done here
+        except Exception as error:  # noqa: BLE001  # what cannot be sent is done here
+            self._refusals.tell(function, error)
             for number, item in enumerate(items):
                 yield number, Answer(good=True, value=function(common, item))
             return
         done: SimpleQueue[Any] = SimpleQueue()
         left: dict[str, tuple[int, Any]] = {}
         try:
-            name = getattr(getattr(function, "args", (function,))[0], "__name__", "work")  # of what a partial is about
-            futures = self._submitted(name, parts, contents, is_tuple=type(common) is tuple)
+            futures = self._submitted(name_of(function), parts, contents, is_tuple=type(common) is tuple)
             for number, future in enumerate(futures):
                 left[future.key] = number, future
                 future.add_done_callback(done.put)

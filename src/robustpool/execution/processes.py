@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..checks import whole
 from ..errors import WorkersLostError
 from . import Answer, InProcess, in_order
-from .sending import CannotSendError, Kept, Message, Part, Wrapping, packed
+from .sending import CannotSendError, Kept, Message, Part, Refusals, Wrapping, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ class Processes:
     """Worker processes on this machine; they start with the first work that is sent to them, and end with ``close``.
 
     Compiled functions stay here, on as many threads: they release Python's lock, and nothing has to be copied. What cannot
-    be sent (such as a function that stands in no module, without cloudpickle) is done here as well.
+    be sent (such as a function that stands in no module, without cloudpickle) is done here as well, with a warning.
 
     >>> from robustpool.execution import mapped, using
     >>> from operator import mul
@@ -49,7 +49,7 @@ class Processes:
         """No process runs yet."""
         self.workers = whole("workers", workers, least=1)
         self.near = InProcess(self.workers)
-        self._wrapping = Wrapping()
+        self._wrapping, self._refusals = Wrapping(), Refusals()
         self._processes: list[_Worker] = []
         self._answers: SimpleQueue[tuple[_Worker, tuple[bool, bytes] | None]] = SimpleQueue()
         self._in_use = Lock()
@@ -83,7 +83,8 @@ class Processes:
         try:
             parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
             contents = [packed(item) for item in items]
-        except Exception:  # noqa: BLE001  # whatever pickling makes of it
+        except Exception as error:  # noqa: BLE001  # whatever pickling raises
+            self._refusals.tell(function, error)
             parts = []
         left, here = set(range(len(items))), not parts or not self._in_use.acquire(blocking=False)
         if not here:
@@ -91,6 +92,7 @@ class Processes:
                 for number, answer in self._answers_of(parts, contents, is_tuple=type(common) is tuple):
                     here = not answer.good and isinstance(answer.value, CannotSendError)
                     if here:
+                        self._refusals.tell(function, answer.value)
                         break
                     left.remove(number)
                     yield number, answer

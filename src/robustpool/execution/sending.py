@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import traceback
+import warnings
 import weakref
 from collections import OrderedDict
 from threading import Lock
@@ -139,3 +140,32 @@ def packed(data: Any) -> bytes:
 
 class CannotSendError(Exception):
     """Something cannot be sent to a worker, or not read there: the work is done here instead."""
+
+
+class NotSentWarning(UserWarning):
+    """Work that others were to do is done in this process, on one core."""
+
+
+class Refusals:
+    """What could not be sent, told once for each function."""
+
+    def __init__(self) -> None:
+        """Nothing is told yet."""
+        self._told = set[str]()
+
+    def tell(self, function: Callable[..., Any], error: BaseException) -> None:
+        """Warn of a function whose work stays here, and say why."""
+        name = name_of(function)
+        if name not in self._told:
+            self._told.add(name)
+            why = str(error) if isinstance(error, CannotSendError) else f"{type(error).__name__}: {error}"
+            warnings.warn(
+                f"the work {name!r} is done in this process, because it cannot be sent to another one ({why}).",
+                NotSentWarning,
+                stacklevel=3,
+            )
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, or of the one that a partial is about."""
+    return getattr(getattr(function, "args", (function,))[0], "__name__", "work")

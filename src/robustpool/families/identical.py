@@ -13,7 +13,7 @@ structures behind the lower bounds V_n and U_n have identical agents (docs/world
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -103,16 +103,18 @@ class Identical(World):
             points = rng.random((STARTS, 2 * signals - 1))
             points[::3, signals - 1] = 0.0  # in a third of them a signal rules state 1 out
             points[1::3, signals] = 1.0
-
-            def regrets(points: Floats, signals: int = signals) -> Floats:
-                return regrets_of_experiments(aggregator, *experiments(points, signals), self.agents, loss)
-
-            values, points = climbed(regrets, lambda x: np.clip(x, 0.0, 1.0), points, rng, STEPS, keep=KEPT)
+            regrets = partial(_regrets, aggregator, self.agents, loss, signals)
+            values, points = climbed(regrets, partial(np.clip, a_min=0.0, a_max=1.0), points, rng, STEPS, keep=KEPT)
             k = int(np.argmax(values))
             if values[k] > best.regret:
                 chances, posteriors = experiments(points[k : k + 1], signals)
                 best = WorstCase(float(values[k]), Experiment(self.agents, chances[0], posteriors[0]))
         return best
+
+
+def _regrets(aggregator: Callable[[Any], Any], agents: int, loss: Loss, signals: int, points: Floats) -> Floats:
+    """The regrets in the experiments at some points."""
+    return regrets_of_experiments(aggregator, *experiments(points, signals), agents, loss)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ from .forecasts import Aggregator
 from .intervals import Floats, Interval, down, up
 from .logistic import sigma
 from .reading import LATER, Budget, Refused, double, exactly, rational, read, word
+from .remembering import Remembering
 from .stretched import between_ends
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ WITNESS = {"kind": word("slabs"), "slabs": [{"chances": [double], "cover": LATER
 STEPS_OF_A_POINT = 60  # of the budget
 
 
-class SourceRule:
+class SourceRule(Remembering):
     """logit f = w (G_1 + G_2) + kappa T(s), for two agents."""
 
     agents = 2
@@ -57,6 +58,10 @@ class SourceRule:
         """Take the numbers; what it takes to evaluate the rule at new reports is spent from the budget."""
         self.w, self.d, self.kappa, self.k = w, d, kappa, k
         self.budget = budget or Budget(np.inf)
+        self.remember()
+
+    def remember(self) -> None:
+        """See Remembering."""
         self.point = lru_cache(2**17)(self._point)
 
     def forecast(self, profile: tuple[Fraction, ...]) -> Fraction | arb:

@@ -27,6 +27,7 @@ from .balls import PRECISION, ball, precision
 from .dual import Bends, Enclosure, Forecast
 from .intervals import Floats, Interval, down, up
 from .reading import Budget, Refused, Schema, exactly, quoted, rational, word
+from .remembering import Remembering
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ MOST_POINTS = 2**14  # that are remembered, which takes ten megabytes
 STEPS_OF_A_POINT = 60  # of the budget; 26 to 67 microseconds were measured, the most for beta-pool with a = 200
 
 
-class OfMean(Forecast):
+class OfMean(Remembering, Forecast):
     """f = h(p) with p = (x_1 + x_2)/2, where h grows and h(1 - p) = 1 - h(p)."""
 
     resolution, exchangeable, mirrored = 1, True, True
@@ -48,6 +49,10 @@ class OfMean(Forecast):
         """Take the exponent, how it is written, and the budget for points that are not remembered; None: no limit."""
         self.formula = f"f = {self.rule} with p the mean of the two reports and a = {text}"
         self.a, self.budget = a, budget or Budget(inf)
+        self.remember()
+
+    def remember(self) -> None:
+        """See Remembering."""
         self.ends = lru_cache(MOST_POINTS)(self._ends)
 
     @abstractmethod
@@ -127,12 +132,16 @@ class BetaPool(OfMean):
 
     rule = "I_p(a, a), the regularised incomplete beta function,"
 
-    def __init__(self, a: Fraction, text: str, budget: Budget | None = None) -> None:
-        """Compute K and the series."""
-        super().__init__(a, text, budget)
+    def remember(self) -> None:
+        """Compute K and the series, too: balls cannot be sent."""
+        super().remember()
         with precision():
-            x = ball(a)
+            x = ball(self.a)
             self.k, self.series = arb(4) ** x * x.gamma() * x.gamma() / (2 * x).gamma(), series(x)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """See Remembering."""
+        return {name: value for name, value in super().__getstate__().items() if name not in ("k", "series")}
 
     def parts(self, m: arb) -> tuple[arb, ...]:
         """h, h' and 16 Q^(a-2)/K."""

@@ -28,6 +28,7 @@ from .intervals import Floats, Interval, down, up
 from .logistic import exp_most, sigma, sigma_near
 from .many_agents import Derivatives, outer
 from .reading import Budget, Refused, exactly, rational, read, word
+from .remembering import Remembering
 
 ONE = Interval(1.0)
 SCHEMA = {"kind": word("stretched-log-odds"), "a": rational, "threshold": rational, "c": rational}
@@ -37,7 +38,7 @@ FARTHEST = 400.0  # log-odds up to which the derivatives next to 0 are looked at
 SLICES = 16  # of each unit of log-odds, there
 
 
-class Stretched:
+class Stretched(Remembering):
     """The rule for n agents; see `robustpool.verification.many_agents.SymmetricRule`."""
 
     def __init__(
@@ -46,6 +47,10 @@ class Stretched:
         """Take the numbers; what it takes to evaluate the rule at new reports is spent from the budget."""
         self.agents, self.a, self.threshold, self.c = agents, a, threshold, c
         self.budget = budget or Budget(np.inf)
+        self.remember()
+
+    def remember(self) -> None:
+        """See Remembering."""
         self.point = lru_cache(2**17)(self._point)
         self.next_to_0 = lru_cache(2**12)(self._next_to_0)
 
