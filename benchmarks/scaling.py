@@ -4,7 +4,7 @@ Two figures for each job. *Measured* is the time of one core divided by that of 
 things, or that shares its cores with others, it says more about these. *Possible* is what two free cores would give: the parts of
 the job are timed on one core, `cluster_model` deals them to two workers, and the result is divided by what the executor adds to
 the processor time. The overhead of Dask is that of its processor time (client and workers) over that of local processes.
-`--quick` takes smaller jobs.
+`--quick` takes smaller jobs, and `--long` two that take more than a minute, once each: what Dask costs beside local processes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from cluster_model import recorded, simulated
 from robustpool.certificates.certify import certify
 from robustpool.execution import InProcess, mapped, using
 from robustpool.execution.processes import Processes
+from robustpool.families.conditionally_independent import ConditionallyIndependent
 from robustpool.families.grid_oracle import worst_by_prior
 from robustpool.families.worst_case import tabulated
 from robustpool.sweeps.run import sweep
@@ -37,6 +38,10 @@ SWEEP = (
 )
 
 
+SEEDS = 120
+"""Of the long sweep."""
+
+
 def certification(*, quick: bool) -> Callable[[], Any]:
     """A proof for a rule of two agents, over intervals of priors."""
     return lambda: certify("average-prior", tolerance=1e-5 if quick else 5e-7)
@@ -44,7 +49,12 @@ def certification(*, quick: bool) -> Callable[[], Any]:
 
 def settings(*, quick: bool) -> Callable[[], Any]:
     """A sweep over worst cases."""
-    text = SWEEP.format(seeds="0, 1" if quick else "0, 1, 2, 3")
+    return searches(2 if quick else 4)
+
+
+def searches(seeds: int) -> Callable[[], Any]:
+    """A sweep over the worst cases of three rules, from so many seeds each."""
+    text = SWEEP.format(seeds=", ".join(map(str, range(seeds))))
 
     def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -62,6 +72,12 @@ def nature(*, quick: bool) -> Callable[[], Any]:
     return lambda: worst_by_prior(x, table, priors)
 
 
+def for_four_agents() -> Any:
+    """A proof over boxes of five dimensions."""
+    return certify("minimax", ConditionallyIndependent(4, None, None))
+
+
+LONG = {"certification for four agents": for_four_agents, f"sweep of {3 * SEEDS} cells": searches(SEEDS)}
 JOBS = {"certification": certification, "sweep": settings, "nature's answer, N = 200": nature}
 
 
@@ -127,31 +143,56 @@ def executors() -> Iterator[dict[str, tuple[Any, list[int]]]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--long", action="store_true")
+    options = parser.parse_args()
     with executors() as several:
-        for name, make in JOBS.items():
-            job = make(quick=quick)
-            for executor, _ in several.values():  # compile, start and import before anything is measured
-                with using(executor):
-                    job() if quick else make(quick=True)()
-            runs: dict[str, list[Measured]] = {each: [] for each in several}
-            for _ in range(ROUNDS):
-                for each, (executor, workers) in several.items():
-                    runs[each].append(Measured(job, executor, workers))
-            one = median(run.total for run in runs["one core"])
-            print(f"\n{name}: {one:.1f} s of processor time on one core")
-            parts = recorded(job, Processes, threads=True)
-            dealt = simulated(parts, 1).seconds / simulated(parts, 2).seconds
-            print(f"  {'':18} {'measured':>9} {'possible':>9} {'processor time':>15}")
-            for each, those in runs.items():
-                wall = median(run.wall for run in runs["one core"]) / median(run.wall for run in those)
-                work = median(run.total for run in those) / one
-                possible = 1.0 if each == "one core" else dealt / work
-                print(f"  {each:18} {wall:9.2f} {possible:9.2f} {work:15.2f}")
-            ratio = median(run.total for run in runs["two Dask workers"]) / median(
-                run.total for run in runs["two processes"]
-            )
-            print(f"  Dask over local processes: {ratio - 1:+.0%} of processor time")
+        if options.long:
+            compare_long(several)
+        else:
+            compare(several, quick=options.quick)
+
+
+def compare_long(several: dict[str, tuple[Any, list[int]]]) -> None:
+    """What Dask costs beside local processes in long jobs: on the wall, and in processor time."""
+    for name, job in LONG.items():
+        runs = {}
+        for each in ("two processes", "two Dask workers"):
+            executor, workers = several[each]
+            with using(executor):
+                JOBS["sweep"](quick=True)()  # compile, start and import before anything is measured
+            runs[each] = Measured(job, executor, workers)
+        local, dask = runs.values()
+        print(f"\n{name}: {local.wall:.0f} s on two processes, {dask.wall:.0f} s on two Dask workers")
+        print(
+            f"  Dask over local processes: {dask.wall / local.wall - 1:+.0%} of time, {dask.total / local.total - 1:+.0%} of processor time"
+        )
+
+
+def compare(several: dict[str, tuple[Any, list[int]]], *, quick: bool) -> None:
+    """Each job by each executor, in turns."""
+    for name, make in JOBS.items():
+        job = make(quick=quick)
+        for executor, _ in several.values():  # compile, start and import before anything is measured
+            with using(executor):
+                job() if quick else make(quick=True)()
+        runs: dict[str, list[Measured]] = {each: [] for each in several}
+        for _ in range(ROUNDS):
+            for each, (executor, workers) in several.items():
+                runs[each].append(Measured(job, executor, workers))
+        one = median(run.total for run in runs["one core"])
+        print(f"\n{name}: {one:.1f} s of processor time on one core")
+        parts = recorded(job, Processes, threads=True)
+        dealt = simulated(parts, 1).seconds / simulated(parts, 2).seconds
+        print(f"  {'':18} {'measured':>9} {'possible':>9} {'processor time':>15}")
+        for each, those in runs.items():
+            wall = median(run.wall for run in runs["one core"]) / median(run.wall for run in those)
+            work = median(run.total for run in those) / one
+            possible = 1.0 if each == "one core" else dealt / work
+            print(f"  {each:18} {wall:9.2f} {possible:9.2f} {work:15.2f}")
+        ratio = median(run.total for run in runs["two Dask workers"]) / median(
+            run.total for run in runs["two processes"]
+        )
+        print(f"  Dask over local processes: {ratio - 1:+.0%} of processor time")
 
 
 if __name__ == "__main__":
