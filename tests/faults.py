@@ -242,7 +242,8 @@ class Faults:
         self.clear(job)
         left = [path.name for path in self.folder.iterdir() if path.name not in ("tmp", *job.needs)]
         assert left == [], left  # no part, lock or row file is left behind
-        assert not job.needs or [*(self.folder / "tmp").glob("robustpool-*")] == []
+        left = [path.name for path in (self.folder / "tmp").glob("robustpool-*")]
+        assert not job.needs or left == [], left
         return essence
 
     def forget(self, job: Job) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import fields
 from importlib.resources import files
@@ -21,6 +22,7 @@ from programs import PROGRAM, run_robustpool
 from refusals import input_error
 from robustpool.families.asked_world import AskedWorld
 from robustpool.locks import locked
+from robustpool.processes import own_prefix
 from robustpool.solvers.cutting_planes import CuttingPlanes
 from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
@@ -174,6 +176,21 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
         assert len((out / "results.csv").read_text().splitlines()) == 2
     path.write_text('kind = "design"\n[[cells]]\nreports = 4\npriors = 8\n')
     assert sweep(path, out, resume=True).kept == 1
+
+
+def test_temporary_folders_of_a_killed_sweep_are_removed(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next one, also if nothing is left to do."""
+    sweep(settings, tmp_path / "out")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / "tmp" / f"{own_prefix().rsplit('-', 2)[0]}-{ended.pid}-abc").mkdir()
+    (tmp_path / "tmp" / f"{own_prefix()}abc").mkdir()
+    sweep(settings, tmp_path / "out", resume=True)
+    assert [path.name for path in (tmp_path / "tmp").iterdir()] == [f"{own_prefix()}abc"]
 
 
 def test_a_cell_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def soak(minutes: float, seed: int, folder: Path) -> bool:
             if faults[name].disturbed(job, 0.6 * seconds, kills=rng.randint(1, 4)) != essence:
                 wrong = "the result differs"
         except AssertionError as error:
-            wrong = str(error)
+            wrong = str(error) or "something was left behind"
         if wrong is not None:
             say(f"{name}: {wrong}; seed {seed}, see {faults[name].folder}")
             return False

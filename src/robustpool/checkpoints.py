@@ -15,7 +15,6 @@ import zipfile
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy as np
 from .errors import InputError
 from .files import check_writable, write_bytes, write_whole
 from .locks import HeldError, locked
-from .processes import own_prefix
+from .processes import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -217,7 +216,7 @@ def keeping(path: Path) -> Iterator[Path]:
         except InputError:
             here = False
         if not here:
-            path = Path(stack.enter_context(TemporaryDirectory(prefix=own_prefix()))) / path.name
+            path = stack.enter_context(own_folder()) / path.name
         token = _kept_here.set(path)
         try:
             yield path

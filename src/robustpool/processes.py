@@ -10,9 +10,15 @@ import os
 import platform
 import re
 import secrets
-from contextlib import suppress
+import shutil
+import tempfile
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PREFIX = "robustpool-"
 
@@ -40,6 +46,21 @@ def left_behind(name: str) -> bool:
     """Whether a process of this machine that runs no more made a temporary file or folder of this name."""
     ours = re.fullmatch(rf"{PREFIX}{_machine()}-([0-9]+)-\w+", name)
     return ours is not None and not runs(int(ours[1]))
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A temporary folder that is removed at the end; if this process is killed, the next one removes it."""
+    remove_folders_left_behind()
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
+        yield Path(folder)
+
+
+def remove_folders_left_behind() -> None:
+    """Remove the temporary folders of processes that were killed, as far as they are ours."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if left_behind(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def runs(process: int) -> bool:

@@ -6,14 +6,13 @@ import io
 import json
 import shlex
 import signal
-import tempfile
 import threading
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Abort, Exit, Option
 
+from ..processes import own_folder
 from .command import command
 from .output import Answer, say
 from .progress import share_bar
@@ -87,7 +86,7 @@ def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
     from ..wording import counted
 
     done: list[Row] = []
-    with share_bar() as tell, noticing_ctrl_c() as stopped, tempfile.TemporaryDirectory() as folder:
+    with share_bar() as tell, noticing_ctrl_c() as stopped, own_folder() as folder:
 
         def run(text: str) -> dict[str, Any]:
             tell(f"row {len(done) + 1} of {len(rows)}: robustpool {text}", len(done) / len(rows))
@@ -99,7 +98,7 @@ def _recompute(rows: list[Row], *, save: bool) -> tuple[list[Row], bool]:
 
         def keep(certified: str, file: str) -> None:
             if save:
-                save_certificate(certified, Path(folder) / file)
+                save_certificate(certified, folder / file)
 
         try:
             for new in recompute(rows, run, keep):

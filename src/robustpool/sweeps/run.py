@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..execution import mapped_as_done
 from ..files import check_writable, finite, write_json, write_whole
 from ..locks import HeldError, locked
+from ..processes import remove_folders_left_behind
 from .settings import read_settings
 from .table import write_table
 from .work import CHECKPOINT, Outcome, are_numbers, work
@@ -88,6 +89,7 @@ def sweep(
     if any(cell.kind == "design" for cell in it.cells):
         checks.extra("a sweep of designs", "solve")
     _check_folder(it.folder)
+    remove_folders_left_behind()
     try:
         it.folder.mkdir(parents=True, exist_ok=True)
         with locked(it.folder / LOCK):

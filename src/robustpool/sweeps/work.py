@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import deque
 from contextlib import closing
@@ -17,7 +16,7 @@ from ..errors import InputError, RobustpoolError, UnsupportedError
 from ..families.asked_world import AskedWorld
 from ..families.family_file import load_family
 from ..families.worst_case import worst_case
-from ..processes import own_prefix
+from ..processes import own_folder
 from ..solvers.asked_design import asked_restrictions, asked_world
 from ..solvers.solution import Stopped
 from ..solvers.solve import solve
@@ -140,7 +139,7 @@ def _world(options: dict[str, Any]) -> AskedWorld:
 
 def _written(save: Callable[[Path], object]) -> str:
     """What is written into a file: a worker may be on another machine than the files."""
-    with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
-        path = Path(folder) / "file.json"
+    with own_folder() as folder:
+        path = folder / "file.json"
         save(path)
         return path.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..processes import PREFIX, left_behind, own_name
+from ..processes import own_name, remove_folders_left_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,9 +87,8 @@ def engine() -> Iterator[Engine]:
     """An engine of one's own; its folder is removed, and so are those of processes that were killed."""
     import duckdb
 
-    parent = Path(tempfile.gettempdir())
-    _remove_left_behind(parent)
-    folder = parent / own_name()
+    remove_folders_left_behind()
+    folder = Path(tempfile.gettempdir()) / own_name()
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": _threads(),
         "memory_limit": f"{MEGABYTES}MB",
@@ -154,10 +153,3 @@ def _ended(running: Any) -> bool:
     except NotYet:
         return False
     return True
-
-
-def _remove_left_behind(parent: Path) -> None:
-    """Remove the folders of processes that were killed, as far as they are ours."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        if left_behind(folder.name):
-            shutil.rmtree(folder, ignore_errors=True)

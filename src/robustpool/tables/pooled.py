@@ -6,7 +6,6 @@ import math
 import os
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import write_whole
-from ..processes import own_prefix
+from ..processes import own_folder
 from ..wording import counted
 from .engine import MEGABYTES, literal, no_folder
 from .records import FORMULA, RowsLeftOut, Tally
@@ -119,12 +118,12 @@ class PooledTable:
 
     def write_text(self, file: IO[str]) -> None:
         """Write the table as CSV to an open file."""
-        with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
+        with own_folder() as folder:
             try:
-                self._copy(Path(folder) / "pooled.csv", ".csv")
+                self._copy(folder / "pooled.csv", ".csv")
             except OSError as error:
                 raise no_folder("forecasts as text need", error) from None
-            with (Path(folder) / "pooled.csv").open(encoding="utf-8", newline="") as written:
+            with (folder / "pooled.csv").open(encoding="utf-8", newline="") as written:
                 shutil.copyfileobj(written, file)
 
     def _copy(self, path: Path, suffix: str) -> None:
