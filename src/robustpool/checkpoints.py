@@ -116,7 +116,7 @@ class Checkpoint(Generic[State]):
         """
         if self.path is None:
             return None
-        files = [path for path in (self.path, _beside(self.path, PREVIOUS)) if path.exists()]
+        files = [path for path in (self.path, _beside(self.path, PREVIOUS)) if path.exists() and not path.is_fifo()]
         for number, file in enumerate(files):
             try:
                 state = self._state(file)
@@ -202,6 +202,17 @@ def put_checkpoint(path: Path, content: bytes) -> None:
 
 
 @contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a checkpoint for all that is done with it inside the block, or say who has it."""
+    with Checkpoint(path, "", lambda data: data):
+        token = _kept_here.set(path)
+        try:
+            yield
+        finally:
+            _kept_here.reset(token)
+
+
+@contextmanager
 def keeping(path: Path) -> Iterator[Path]:
     """A file for a checkpoint, held for work that may be done anywhere.
 
@@ -212,16 +223,13 @@ def keeping(path: Path) -> Iterator[Path]:
         try:
             here = path.parent.is_dir()
             if here:
-                stack.enter_context(Checkpoint(path, "", lambda data: data))
+                stack.enter_context(held(path))
         except InputError:
             here = False
         if not here:
             path = stack.enter_context(own_folder()) / path.name
-        token = _kept_here.set(path)
-        try:
-            yield path
-        finally:
-            _kept_here.reset(token)
+            stack.enter_context(held(path))
+        yield path
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -110,7 +110,7 @@ def real_array(name: str, values: ArrayLike) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a full array of numbers ({error}).") from None
+        raise InputError(f"{name} must be a full array of numbers ({printable(str(error))}).") from None
     _all(np.isfinite(array), f"{name} must be finite", name, array)
     return array
 

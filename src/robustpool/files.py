@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .checks import shown
-from .errors import InputError
+from .errors import InputError, TooLargeError
 from .processes import PREFIX, left_behind, own_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ PART = ".part"
 
 
 TOO_DEEP = "its brackets are nested too deeply"
+MOST_BYTES = 2**28
+"""Of a JSON file: a design on a grid of 1,000 reports has a tenth of that."""
 LEVELS = 100
 """Brackets within brackets that a JSON file may have; no array has so many axes."""
 
@@ -48,6 +50,18 @@ def parse_json(text: str | bytes) -> Any:
     raise ValueError(TOO_DEEP)
 
 
+def read_limited(path: FilePath) -> bytes:
+    """The content of a file that is not too large to be one of ours; what is no regular file may be a stream."""
+    with Path(path).open("rb") as file:
+        huge = os.fstat(file.fileno()).st_size > MOST_BYTES
+        content = b"" if huge else file.read(MOST_BYTES + 1)
+    if huge or len(content) > MOST_BYTES:
+        raise TooLargeError(
+            f"{os.fspath(path)!r} has more than {MOST_BYTES:,} bytes, which is the limit for such files."
+        )
+    return content
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object each of whose names stands there once."""
     data = dict(pairs)
@@ -63,8 +77,12 @@ def _items(node: Any) -> Iterable[Any]:
 
 def write_json(path: FilePath, data: Any) -> None:
     """Write JSON, whole or not at all."""
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    write_text(path, text)
+    write_text(path, json_text(data))
+
+
+def json_text(data: Any) -> str:
+    """JSON as it stands in our files."""
+    return json.dumps(data, indent=1, allow_nan=False) + "\n"
 
 
 def write_text(path: FilePath, text: str) -> None:

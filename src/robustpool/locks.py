@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -57,7 +58,7 @@ def take_lock(path: Path) -> int | None:
     if sys.platform == "win32":
         return None
     while True:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)  # a pipe would block
         try:
             if _taken(number, path):
                 _held.add(number)
@@ -73,7 +74,8 @@ def take_lock(path: Path) -> int | None:
 
 def _taken(number: int, path: Path) -> bool:
     """Lock an open file, and write in it whose it is; False if the one before removed it in between."""
-    owner = SIGN.fullmatch(os.read(number, 100))
+    regular = stat.S_ISREG(os.fstat(number).st_mode)
+    owner = SIGN.fullmatch(os.read(number, 100)) if regular else None
     if owner is None:
         raise InputError(f"{str(path)!r} is where a lock would be, but it is another file; move it away.")
     try:

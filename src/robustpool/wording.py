@@ -43,7 +43,11 @@ def between_points(regret: float) -> str:
 
     >>> between_points(0.15434567)
     'at least 0.154345 (found by search)'
+    >>> between_points(math.inf)
+    'infinite (found by search)'
     """
+    if regret == math.inf:
+        return "infinite (found by search)"
     return f"at least {outward(regret, 'ROUND_FLOOR', 6)} (found by search)"
 
 

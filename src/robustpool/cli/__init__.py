@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-RESUME = "; --resume continues if there is a checkpoint next to the output"
+RESUME = "; --resume continues from what was saved"
 LONG = ("design", "certify", "reproduce", "sweep")
 """Commands that --resume continues."""
 
@@ -16,7 +16,7 @@ BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREA
 
 def main() -> None:
     """Run ``robustpool``; exit with 0 done, 1 the answer is no, 2 the input or the options are wrong."""
-    from ..errors import RobustpoolError, SolverError
+    from ..errors import RobustpoolError, SolverError, WorkersLostError
     from .pooling import pooled, quick_arguments
     from .signals import status_of_stop
     from .streams import watch_streams
@@ -34,6 +34,9 @@ def main() -> None:
     except KeyboardInterrupt:
         resume = RESUME if sys.argv[1:2] and sys.argv[1] in LONG else ""
         _fail(f"stopped before there was a result{resume}.", status_of_stop())
+    except WorkersLostError as error:
+        resume = RESUME if sys.argv[1] in LONG else ""
+        _fail(f"{str(error).rstrip('.')}{resume}.", 1)
     except SolverError as error:
         _fail(str(error), 1)
     except RobustpoolError as error:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..families.nature import Family
     from ..families.partial_information import PartialInformation
     from ..families.probit_estimates import ProbitEstimates
+    from ..solvers.solution import Solution
     from ..tables.records import ForecastTable
 
 
@@ -93,8 +94,7 @@ def design(
       robustpool design --reports 100 --priors continuous --out design.json --resume
       robustpool aggregate 0.5 0.5 --rule design.json
     """
-    from ..checkpoints import remove_checkpoint
-    from ..designs.design_file import save_design
+    from ..checkpoints import held, remove_checkpoint
     from ..errors import InputError
     from ..families.family_file import load_family
     from ..solvers.asked_design import asked_restrictions, asked_world
@@ -119,27 +119,42 @@ def design(
     _writable(out, family, report)
     restrictions = asked_restrictions(symmetric=symmetric, monotone=monotone)
     checkpoint = checkpoint_of(out)
-    with running.in_use():
+    with running.in_use(), held(checkpoint):
         with _progress(solving.tolerance if solving.epsilon is None else None) as progress:
             how: dict[str, Any] = vars(solving)
             solution = solve(structures, restrictions=restrictions, progress=progress, checkpoint=checkpoint, **how)
-        save_design(solution, out)
-        searching = "searching between the grid points"
+        _save(solution, out, checkpoint)
+        searching, searched = "searching between the grid points", False
         if not terminated():
             with (
                 suppress(KeyboardInterrupt),
                 progress_bar(searching, doing=searching),
-            ):  # Ctrl-C keeps the design as it is
+            ):  # Ctrl-C keeps the design as it is, and what --resume needs for this search
                 solution = solution.with_off_grid()
-                save_design(solution, out)
-    if solution.converged:
-        remove_checkpoint(checkpoint)  # there is nothing left to resume
+                _save(solution, out, checkpoint)
+                searched = True
+        if solution.converged and searched:
+            remove_checkpoint(checkpoint)  # there is nothing left to resume
     if report is not None:
         from ..views.design_page import write_design
 
         write_design(solution.design, out, report)
     data, lines = results.design(solution, out, report, str(checkpoint), estimates)
     return Answer(data | left_out, lines, solution.converged)
+
+
+def _save(solution: Solution, out: str, checkpoint: Path) -> None:
+    """Write the design; where that fails, say what was reached and what is kept."""
+    from ..designs.design_file import save_design
+    from ..errors import InputError
+    from ..wording import between
+
+    try:
+        save_design(solution, out)
+    except InputError as error:
+        reached = f"The design was made: the value of the game is {between(solution.lower, solution.upper, 9)}."
+        kept = " The same command with --resume continues." if checkpoint.exists() else ""
+        raise InputError(f"{error} {reached}{kept}") from None
 
 
 def _read(like: str, world: WorldOptions, files: TableOptions) -> ForecastTable:

@@ -42,7 +42,7 @@ def progress_bar(
         if console.is_terminal:
             bar.start()
         else:
-            console.print(doing, highlight=False)
+            console.print(doing, highlight=False, soft_wrap=True)
 
     quiet = Timer(max(patience, PATIENCE) * (1 if console.is_terminal else 3), sign_of_life)  # a log can wait
     quiet.daemon = True
@@ -60,7 +60,7 @@ def progress_bar(
             bar.start()
             bar.update(task, **now_shown)
         else:
-            console.print(line, highlight=False)
+            console.print(line, highlight=False, soft_wrap=True)
 
     try:
         yield tell

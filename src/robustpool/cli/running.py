@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from .command import told_on_standard_error
+from .output import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,5 +36,7 @@ class RunningOptions:
         """Let them do the work inside the block; what they warn of is told on standard error."""
         from ..execution.choosing import executor_in_use
 
-        with told_on_standard_error(), executor_in_use(self.workers, self.cluster):
+        if self.cluster is not None:
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say ourselves what goes wrong
+        with told_on_standard_error(), executor_in_use(self.workers, self.cluster, say):
             yield

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
@@ -18,11 +18,11 @@ from .. import checks
 from ..aggregators.curve import CurveAggregator
 from ..aggregators.grid import GridAggregator
 from ..aggregators.table import TableAggregator
-from ..errors import InputError
+from ..errors import InputError, TooLargeError
 from ..families.world import World
-from ..files import parse_json, write_json
+from ..files import parse_json, read_limited, write_json
 from .design import Design
-from .records import FiniteRecord, IndependentMixture, ListedMixture, OtherRecord, TracePoint
+from .records import INFINITE, FiniteRecord, IndependentMixture, ListedMixture, OtherRecord, TracePoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,9 @@ def read_json(path: FilePath, kind: str) -> Any:
     """The JSON value in a file."""
     name = os.fspath(path)
     try:
-        return parse_json(Path(path).read_text(encoding="utf-8"))
+        return parse_json(read_limited(path).decode("utf-8"))
+    except TooLargeError:
+        raise
     except FileNotFoundError:
         raise InputError(f"the {kind} file {name!r} does not exist.") from None
     except (OSError, ValueError) as error:
@@ -133,6 +135,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(part) for name, part in value._asdict().items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if value == math.inf:  # under the log loss, between the grid points
+        return INFINITE
     return as_object(value) if is_dataclass(value) else value
 
 
@@ -188,7 +192,7 @@ def read_value(kind: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # on
     if get_origin(kind) is np.ndarray:
         return checks.frozen(checks.real_array(where, value))
     if kind is float:
-        return checks.number(where, value)
+        return math.inf if where == "bounds.off_grid" and value == INFINITE else checks.number(where, value)
     if kind is int:
         return checks.whole(where, value, least=0)
     return _record(kind, value, where) if is_dataclass(kind) else _typed(kind, value, where)

@@ -45,6 +45,10 @@ class Settings:
         return getattr(self, name)
 
 
+INFINITE = "infinite"
+"""What stands in a file for a regret between the grid points that has no bound: JSON has no such number."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """lower <= value of the game <= upper."""

@@ -10,12 +10,16 @@ from ..errors import InputError
 from . import InProcess, using
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @contextmanager
-def executor_in_use(workers: int | None = None, cluster: str | None = None) -> Iterator[None]:
+def executor_in_use(
+    workers: int | None = None, cluster: str | None = None, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
     """Let so many ``workers`` on this machine, or those of a ``cluster``, do the work inside the block.
+
+    ``tell`` is told what the user waits for.
 
     >>> with executor_in_use(workers=2, cluster="tcp://10.0.0.1:8786"):
     ...     pass
@@ -27,7 +31,7 @@ def executor_in_use(workers: int | None = None, cluster: str | None = None) -> I
     if cluster is not None:
         from .cluster import Cluster
 
-        with Cluster(cluster) as executor, using(executor):
+        with Cluster(cluster, tell=tell) as executor, using(executor):
             yield
     elif workers is None:
         yield

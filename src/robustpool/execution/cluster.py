@@ -8,6 +8,7 @@ A cluster without workers and a lost scheduler stop the run with a sentence, aft
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import sys
@@ -51,18 +52,27 @@ class Cluster:
 
     least, grain = 0.5, 0.1
 
-    def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
-        """Connect, and wait for the first worker."""
+    def __init__(
+        self, address: str, *, patience: float = PATIENCE, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Connect, and wait for the first worker; ``tell`` is told if that takes long."""
         extra("a cluster", "dask")
         self.address, self.patience, self.near = address, patience, InProcess()
         self._wrapping, self._refusals, self._shared = Wrapping(), Refusals(), Kept()
         self._client = _connected(address)
         try:
             with _silent():
-                self._client.wait_for_workers(1, timeout=patience)
+                try:
+                    self._client.wait_for_workers(1, timeout=min(LOOK, patience))
+                except TimeoutError:
+                    tell(f"the cluster at {address} has no workers yet; waiting for the first.")
+                    self._client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
             self.close()
             raise self._without_workers() from None
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -206,6 +216,8 @@ def _connected(address: str) -> Any:
 
     try:
         resolve_address(address)
+        with _silent():
+            asyncio.run(asyncio.wait_for(_identity(address), CONNECT))
         with _silent(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on versions that differ: we say it ourselves
             return Client(address, timeout=CONNECT, set_as_default=False)
@@ -213,8 +225,23 @@ def _connected(address: str) -> Any:
         raise InputError(
             f"a cluster is an address such as tcp://10.0.0.1:8786; {address!r} is none ({error})."
         ) from None
-    except OSError:
-        raise InputError(f"no scheduler answers at {address!r} within {CONNECT:g} seconds; is it running?") from None
+    except (OSError, TimeoutError):
+        raise InputError(
+            f"no scheduler answers at {address!r} within {CONNECT:g} seconds; is it running, and is this its port, not that of its "
+            "dashboard?"
+        ) from None
+
+
+async def _identity(address: str) -> Any:
+    """What a scheduler says of itself. Others may take the connection and never answer, which a client would not notice."""
+    from distributed import Security
+    from distributed.core import connect, send_recv
+
+    comm = await connect(address, timeout=CONNECT, **Security().get_connection_args("client"))
+    try:
+        return await send_recv(comm, op="identity")
+    finally:
+        comm.abort()
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import warnings
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
@@ -19,12 +20,18 @@ def main() -> None:
     """Work until the master is gone."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    warnings.showwarning = _show  # type: ignore[assignment]
     tasks: SimpleQueue[Message] = SimpleQueue()
     Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
     kept = Kept()
     while True:
         pickle.dump(answered(tasks.get(), kept), answers, protocol=pickle.HIGHEST_PROTOCOL)
         answers.flush()
+
+
+def _show(message: Warning | str, *_: object) -> None:
+    """A warning as a line of the master's standard error."""
+    sys.stderr.write(f"robustpool: {message}\n")
 
 
 def _listen(stream: BinaryIO, tasks: SimpleQueue[Any]) -> None:

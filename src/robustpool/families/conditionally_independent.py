@@ -60,7 +60,7 @@ class ConditionallyIndependent(World):
         if self.reports is not None:
             checks.whole("reports", self.reports, least=1)
         if self.priors is not None:
-            checks.whole("priors", self.priors, least=2)
+            checks.fits_in_memory("so many priors", 40.0 * checks.whole("priors", self.priors, least=2))
         object.__setattr__(self, "prior_range", checks.interval("prior_range", self.prior_range, least=0, most=1))
         if self.priors is not None and not len(self.prior_numbers):
             raise InputError(f"prior_range must hold a multiple of 1/{self.priors}; it is {self.prior_range!r}.")

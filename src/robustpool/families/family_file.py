@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import checks
-from ..errors import InputError
-from ..files import parse_json, write_json
+from ..errors import InputError, TooLargeError
+from ..files import parse_json, read_limited, write_json
 from ..structures.information_structure import InformationStructure
 from ..structures.report_formats import FORMATS
 from .finite import FiniteFamily
@@ -47,7 +47,9 @@ def read_family_file(path: FilePath) -> Any:
     """The parsed JSON of a family file, not yet checked: "1/3" is still a text, and so exact."""
     name = os.fspath(path)
     try:
-        return parse_json(Path(path).read_text(encoding="utf-8-sig"))
+        return parse_json(read_limited(path).decode("utf-8-sig"))
+    except TooLargeError:
+        raise
     except FileNotFoundError:
         raise InputError(f"the family file {name!r} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -13,7 +13,7 @@ one in a table all the same, where the worst case does not depend on it. The tab
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import factorial
+from math import factorial, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -337,8 +337,9 @@ def independent_nature(
     kind: type[IndependentNature] = IndependentNature,
 ) -> IndependentNature:
     """Nature for conditionally independent agents with an exact oracle, or on the continuum."""
+    size = min(300.0, family.agents * log10(1 + (family.reports or 0)))  # in digits
+    checks.fits_in_memory(f"a table for {family.agents} agents", 16.0 * 10.0**size)
     x, rule = family.report_grid, get_rule(START.get(loss.name, START_ELSE))
-    checks.fits_in_memory(f"a table for {family.agents} agents", 16.0 * float(len(x)) ** min(family.agents, 200))
     if family.agents == 2:
         reports = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
         tables = posterior_tables(reports, loss, [*limits, *_symmetries(family)], rule)

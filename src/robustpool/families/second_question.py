@@ -60,7 +60,7 @@ class SecondQuestion(World):
     def __post_init__(self) -> None:
         """Check the numbers."""
         if self.agents != 2:
-            raise UnsupportedError(f"a second question is for two agents; there are {self.agents}.")
+            raise UnsupportedError(f"a second question is for two agents; there are {checks.shown(self.agents)}.")
         grids = {name: getattr(self, name) for name in self.open_fields}
         if None in grids.values() and not self.open:
             raise InputError(

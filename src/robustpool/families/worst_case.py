@@ -130,7 +130,8 @@ def worst_case(
     if not loss.proper:
         raise UnsupportedError(f"the worst case is searched under proper losses, not under {loss.name!r}.")
     family = ConditionallyIndependent(2, None, None) if family is None else family
-    return family.worst_case(aggregator, loss, np.random.default_rng(rng))
+    seed = rng if isinstance(rng, np.random.Generator) else checks.whole("the seed", rng, least=0)
+    return family.worst_case(aggregator, loss, np.random.default_rng(seed))
 
 
 def worst_independent(

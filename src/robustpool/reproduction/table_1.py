@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..checkpoints import CheckpointWarning
 from ..families.worst_case import worst_case
 from ..files import write_text
+from ..verification.verify import verify
 from ..wording import outward
 
 if TYPE_CHECKING:
@@ -66,9 +69,10 @@ def table_1(bench: Workbench) -> Iterator[Row]:
 
 
 def _row(bench: Workbench, name: str, made: Callable[[], AnyAggregator], words: str) -> Row:
-    """A row; one that is there already, from a run that was stopped, is not computed again."""
-    if name in bench.rows_before:
-        return bench.rows_before[name]
+    """A row; one that is there already, from a run that was stopped, is not computed again, but its bounds are proved again."""
+    before = bench.rows_before.get(name)
+    if before is not None and _is_proved(bench, before):
+        return before
     aggregator = made()
     bench.tell(f"searching the worst case of {name}", 0.0)
     found = worst_case(aggregator).regret
@@ -76,6 +80,19 @@ def _row(bench: Workbench, name: str, made: Callable[[], AnyAggregator], words: 
     assert certificate.upper is not None  # the rules of the table have proofs
     file = f"certificates/{name}.json"
     return Row(name, words, PUBLISHED.get(name), found, certificate.lower, certificate.upper, file)
+
+
+def _is_proved(bench: Workbench, row: Row) -> bool:
+    """Whether the certificate of a row that was saved still proves its bounds."""
+    file = bench.folder / row.certificate
+    if file.is_file():
+        check = verify(file, lambda share: bench.tell(f"verifying the certificate of {row.name}", share))
+        known = check.label in (None, row.name)  # a table has none
+        if check.verified and known and (check.lower, check.upper) == (row.lower, row.upper):
+            return True
+    why = f"the certificate of {row.name} is missing or does not prove its row, which is computed again."
+    warnings.warn(why, CheckpointWarning, stacklevel=2)
+    return False
 
 
 HEADER = ("aggregator", "published", "found", "proved at least", "proved at most", "certificate")

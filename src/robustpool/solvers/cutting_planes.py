@@ -80,8 +80,10 @@ class CuttingPlanes(Solver):
         """See Solver."""
         nature = super().nature(family, loss, paradigm, restrictions, kind)
         if self.canonical is not None:
-            if kind != "grid":
-                raise InputError("canonical requires cutting planes and nature on the grid.")
+            if kind != "grid" or not isinstance(self.canonical, str):
+                raise InputError(
+                    "canonical is the name of a rule, or smooth; it requires cutting planes and nature on the grid."
+                )
             nature.check_canonical(self.canonical)
         return nature
 

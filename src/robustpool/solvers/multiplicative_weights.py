@@ -112,7 +112,8 @@ class MultiplicativeWeights(Solver):
     def theory_rounds(self, game: FiniteGame) -> int:
         """T = ceil(25 ln n (B/eps)^2)."""
         assert self.epsilon is not None
-        needed = 25 * math.log(len(game.family)) * (self.payoff_bound(game) / self.epsilon) ** 2
+        ratio = self.payoff_bound(game) / self.epsilon
+        needed = 25 * math.log(len(game.family)) * ratio * ratio  # ** would raise an error where this is infinite
         if needed > 1e12:
             raise UnsupportedError(
                 f"the theorem requires {needed:.1g} rounds at epsilon = {self.epsilon:g}; increase epsilon."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from ..checkpoints import SECONDS, Checkpoint, job_hash
+from ..checkpoints import SECONDS, Checkpoint, check, job_hash
 from ..designs.records import Guarantee, Settings, TracePoint
 from ..errors import SolverError, UnsupportedError, WorkersLostError
 from ..game.convex_programme import user_cones
@@ -131,6 +131,9 @@ class Run:
         """The state and the trace that a checkpoint holds."""
         state, trace = state_from_data(data, self.solver.first(self.nature))
         self.solver.check_saved(self.nature, state)
+        rounds, last = [point.round for point in trace], trace[-1]
+        check("the trace", [*rounds] == sorted({*rounds}))
+        check("the trace", (last.round, last.lower, last.upper) == (state.round, state.lower, state.upper))
         return state, trace
 
     def _check_promise(self, gap: float) -> None:

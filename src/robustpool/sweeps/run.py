@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import checks
-from ..checkpoints import remove_checkpoint
+from ..checkpoints import job_hash, remove_checkpoint
 from ..errors import InputError
 from ..execution import mapped_as_done
-from ..files import check_writable, finite, write_json, write_whole
+from ..files import check_writable, finite, read_limited, write_json, write_whole
 from ..locks import HeldError, locked
 from ..processes import remove_folders_left_behind
+from ..wording import counted
 from .settings import read_settings
 from .table import write_table
 from .work import CHECKPOINT, Outcome, are_numbers, work
@@ -61,6 +63,11 @@ class Sweep:
     def done(self) -> int:
         """How many cells have a result."""
         return len(self.outcomes) - self.failed
+
+    @property
+    def not_converged(self) -> int:
+        """How many designs did not reach their tolerance."""
+        return sum(outcome.numbers.get("converged") is False for outcome in self.outcomes.values())
 
     def home(self, cell: Cell) -> Path:
         """The folder of a cell."""
@@ -127,9 +134,21 @@ def _run(it: Sweep, tell: Tell) -> None:
         it.finished = True
     except KeyboardInterrupt:
         pass
-    finally:
-        if it.outcomes:
-            write_table(it.rows(), it.folder)
+    except BaseException as error:
+        with suppress(InputError):  # what ended the sweep is worth more
+            _write(it)
+        if isinstance(error, InputError):
+            raise InputError(
+                f"{error} {counted(it.done, 'cell')} of {len(it.cells):,} are done; --resume does the others."
+            ) from None
+        raise
+    _write(it)
+
+
+def _write(it: Sweep) -> None:
+    """The table of the cells that ended."""
+    if it.outcomes:
+        write_table(it.rows(), it.folder)
 
 
 def _check_folder(folder: Path) -> None:
@@ -145,7 +164,7 @@ def _check_folder(folder: Path) -> None:
 def _is_ours(about: Path) -> bool:
     """Whether a file says that its folder is that of a sweep."""
     try:
-        return bool(json.loads(about.read_text(encoding="utf-8"))["format"] == FORMAT)
+        return bool(json.loads(_text(about))["format"] == FORMAT)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -153,10 +172,10 @@ def _is_ours(about: Path) -> bool:
 def _kept(home: Path, cell: Cell) -> Outcome | None:
     """What an earlier run left of a cell; None if nothing, or if it cannot be read."""
     try:
-        data = json.loads((home / RESULT).read_text(encoding="utf-8"))
+        data = json.loads(_text(home / RESULT))
         if data["format"] != CELL_FORMAT or data["hash"] != cell.digest or not are_numbers(data["numbers"]):
             return None
-        if not all((home / name).is_file() for name in data["files"]):
+        if data["content"] != _content(data, {name: _text(home / name) for name in data["files"]}):
             return None
         return Outcome(numbers=dict(data["numbers"]), data=dict(data["result"]), seconds=float(data["seconds"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -172,9 +191,20 @@ def _keep(home: Path, cell: Cell, outcome: Outcome) -> None:
     for name, content in outcome.files.items():
         write_whole(home / name, partial(Path.write_text, data=content, encoding="utf-8"))
     result = {"numbers": finite(outcome.numbers), "result": finite(outcome.data), "seconds": outcome.seconds}
-    write_json(home / RESULT, about | result | {"files": list(outcome.files)})
+    written = about | result | {"files": list(outcome.files)}
+    write_json(home / RESULT, written | {"content": _content(written, outcome.files)})
     (home / FAILURE).unlink(missing_ok=True)
     remove_checkpoint(home / CHECKPOINT)
+
+
+def _content(result: dict[str, Any], files: dict[str, str]) -> str:
+    """A hash of a result and of its files: one that was changed or cut off is computed again."""
+    return job_hash({name: value for name, value in result.items() if name != "content"}, files)
+
+
+def _text(path: Path) -> str:
+    """A file of a sweep, if it is one and not huge."""
+    return read_limited(path).decode("utf-8")
 
 
 def _columns(options: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from ..checks import printable, shown
 from ..designs.any_aggregator import is_aggregator_file
 from ..errors import InputError, TooLargeError
 from ..families.asked_world import AskedWorld
+from ..files import read_limited
 from ..wording import listed
 
 if TYPE_CHECKING:
@@ -208,6 +209,8 @@ class _File(NamedTuple):
 
 def _cell(kind: str, options: dict[str, Any], folder: Path, files: dict[tuple[str, str], _File | None]) -> Cell:
     """A cell, with files by their whole paths, and the hash of its options and of the content of these files."""
+    if kind != "design" and not isinstance(options.get("rule"), str):
+        raise InputError(f"every cell of {kind!r} needs a rule, by its name or the file of a design; one has none.")
     about, contents = dict(options), {}
     for name in FILES:
         if name in options:
@@ -225,9 +228,11 @@ def _cell(kind: str, options: dict[str, Any], folder: Path, files: dict[tuple[st
 def _file(name: str, value: str, folder: Path) -> _File | None:
     """The file that an option names, never one of the current folder; None if the value is the name of a rule."""
     path, content = folder / value, None
-    with suppress(OSError):  # a name that is too long for a file; or whoever reads it will say what is wrong
-        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    with suppress(OSError, TooLargeError):  # a name that is too long; or whoever reads it will say what is wrong
+        content = hashlib.sha256(read_limited(path)).hexdigest() if path.is_file() else None
     named = content is not None or name == "family" or is_aggregator_file(value)
+    if named and not path.exists():
+        raise InputError(f"the {name} file {str(path)!r} does not exist.")
     return _File(str(path.absolute()), content) if named else None
 
 

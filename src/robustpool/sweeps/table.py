@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..files import write_whole
-from ..tables.engine import identifier, literal
+from ..tables.engine import from_system, identifier, literal
 from ..tables.records import neutral
 from .work import NUMBERS
 
@@ -43,7 +43,12 @@ def write_table(rows: list[dict[str, Any]], folder: Path) -> None:
 
 
 def _copy(connection: Any, form: str, path: Path) -> None:
-    connection.execute(f"COPY results TO {literal(str(path))} ({form})")
+    import duckdb
+
+    try:
+        connection.execute(f"COPY results TO {literal(str(path))} ({form})")
+    except duckdb.IOException as error:
+        raise from_system(str(error)) from None
 
 
 def _type(values: list[Any]) -> str:

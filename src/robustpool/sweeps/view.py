@@ -19,6 +19,7 @@ def as_data(it: Sweep) -> dict[str, Any]:
         "output": str(it.folder),
         "done": it.done,
         "failed": it.failed,
+        "not_converged": it.not_converged,
         "cells": len(it.cells),
         "kept": it.kept,
         "others": it.others,
@@ -34,13 +35,15 @@ def as_lines(it: Sweep) -> list[str]:
     lines += [f"  {cell.words}: {error}" for cell, error in it.failures[:SHOWN]]
     if it.failed > SHOWN:
         lines.append(f"  and {it.failed - SHOWN:,} more, in the column error of the table.")
+    if it.not_converged:
+        lines.append(f"{counted(it.not_converged, 'design')} did not reach the tolerance: see the column converged.")
     if it.outcomes:
         lines.append(
             f"The table is in {it.folder / 'results.csv'} and results.parquet, the files are in {it.folder / 'cells'}."
         )
     if it.others:
         lines.append(
-            f"Of {counted(it.others, 'other cell')} in the folder the settings or the version differ: not in the table."
+            f"The folder also has {counted(it.others, 'cell')} with other settings or from another version; the table leaves them out."
         )
     if not it.finished:
         lines.append("It was stopped; the same command with --resume does the cells that are left.")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..certificates.certify import certification
 from ..checkpoints import keeping
-from ..designs.design_file import save_design
+from ..designs.design_file import design_to_json
 from ..errors import InputError, RobustpoolError, UnsupportedError
 from ..families.asked_world import AskedWorld
 from ..families.family_file import load_family
 from ..families.worst_case import worst_case
-from ..processes import own_folder
+from ..files import json_text
 from ..solvers.asked_design import asked_restrictions, asked_world
 from ..solvers.solution import Stopped
 from ..solvers.solve import solve
@@ -88,7 +88,7 @@ def _design(options: dict[str, Any], folder: Path) -> Result:
     data, _ = results.design(solution, "design.json", None, "")
     numbers = {name: data[name] for name in ("lower", "upper", "gap")}
     numbers |= {"rounds_played": data["rounds"], "converged": solution.converged}
-    return numbers, {"design.json": _written(lambda path: save_design(solution, path))}, data
+    return numbers, {"design.json": json_text(design_to_json(solution.design))}, data
 
 
 def _worst_case(options: dict[str, Any], _: Path) -> Result:
@@ -115,7 +115,7 @@ def _certificate(options: dict[str, Any], folder: Path) -> Result:
     ending: dict[str, Any] = {"finished": last.left == 0, "seconds": 0.0, "obstacle": last.obstacle}
     data, _lines = results.certificate(rule, certificate, "certificate.json", **ending)
     numbers = {name: data[name] for name in ("lower", "upper", "value", "finished")}
-    return numbers, {"certificate.json": _written(certificate.save)}, data
+    return numbers, {"certificate.json": json_text(certificate.data)}, data
 
 
 KINDS: dict[str, Callable[[dict[str, Any], Path], Result]] = {
@@ -135,11 +135,3 @@ def _rule(options: dict[str, Any]) -> str:
 def _world(options: dict[str, Any]) -> AskedWorld:
     given: dict[str, Any] = {name: options[name] for name in WORLD if name in options}
     return AskedWorld(**given | {name: tuple(value) for name, value in given.items() if isinstance(value, list)})
-
-
-def _written(save: Callable[[Path], object]) -> str:
-    """What is written into a file: a worker may be on another machine than the files."""
-    with own_folder() as folder:
-        path = folder / "file.json"
-        save(path)
-        return path.read_text(encoding="utf-8")

@@ -146,6 +146,12 @@ def stripped(expression: str) -> str:
     return f"trim({expression}, {literal(SPACES)})"
 
 
+def from_system(text: str) -> OSError:
+    """What the system told the engine, as Python would say it: the disk is full, say."""
+    number = re.search(r'"errno":"(\d+)"', text)
+    return OSError(text.splitlines()[0]) if number is None else OSError(int(number[1]), os.strerror(int(number[1])))
+
+
 def _ended(running: Any) -> bool:
     """Whether a query ends within a moment; its error is raised."""
     try:

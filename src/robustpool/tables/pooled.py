@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -17,7 +16,7 @@ from ..errors import InputError
 from ..files import write_whole
 from ..processes import own_folder
 from ..wording import counted
-from .engine import MEGABYTES, literal, no_folder
+from .engine import MEGABYTES, from_system, literal, no_folder
 from .records import FORMULA, RowsLeftOut, Tally
 from .sources import PARQUET_SUFFIXES
 
@@ -140,13 +139,7 @@ class PooledTable:
             try:
                 connection.execute(f"COPY (SELECT {', '.join(columns)} FROM pooled) TO {literal(str(path))} ({form})")
             except duckdb.IOException as error:
-                raise _from_system(str(error)) from None
-
-
-def _from_system(text: str) -> OSError:
-    """What the system told the engine, as Python would say it: the disk is full, say."""
-    number = re.search(r'"errno":"(\d+)"', text)
-    return OSError(text.splitlines()[0]) if number is None else OSError(int(number[1]), os.strerror(int(number[1])))
+                raise from_system(str(error)) from None
 
 
 def _written(name: str, column: NDArray[Any], *, neutral: bool) -> str:

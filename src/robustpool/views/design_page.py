@@ -22,7 +22,7 @@ from ..html import words
 from ..plots.convergence import draw_convergence
 from ..plots.heatmaps import draw_aggregator
 from ..plots.style import new_figure, png
-from ..wording import at_most, outward
+from ..wording import at_most, between_points, outward
 from .calculator import DIGITS, calculator
 from .lookup import MOST_PROFILES, lookup
 from .page import Page, Picture, Section, Table, write_page
@@ -107,8 +107,7 @@ def _cost(design: Design, file: str) -> Section:
         ("gap between the two", at_most(design.bounds.gap), design.stopped.sentence),
     )
     if design.bounds.off_grid is not None:
-        between = outward(design.bounds.off_grid, "ROUND_FLOOR", 9)
-        rows += (("regret between the grid points, at least", between, "found by search, not proved"),)
+        rows += (("regret between the grid points", between_points(design.bounds.off_grid), "not proved"),)
     title = f"Bounds on the worst {_payoff(design)}"
     table = Table(title, ("bound", "value", "how it is known"), rows, "Rounded outward.")
     commands = _say("commands", design, example=_example(design)).replace("DESIGN", shlex.quote(file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from ..aggregators.grid import GridAggregator
 from ..aggregators.rules import RULES
 from ..aggregators.table import TableAggregator
 from ..aggregators.worst_cases import OVER, worst_case_on_record
+from ..designs.records import INFINITE
 from ..families.partial_information import PartialInformation
 from ..families.worlds import class_of_kind
 from ..verification.claims import NOUNS
@@ -182,7 +184,8 @@ def design(
     """The value of the game, how it was reached, and where the design is; and the estimates that it was made for."""
     left, guarantee = None if solution.converged else checkpoint, solution.guarantee
     data = {
-        **_fields(solution, *RUN, "off_grid"),
+        **_fields(solution, *RUN),
+        "off_grid": INFINITE if solution.off_grid == math.inf else solution.off_grid,
         "family": solution.design.family.as_data(),
         "stopped": solution.stopped.value,
         "guarantee": guarantee and asdict(guarantee),
