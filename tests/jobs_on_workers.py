@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robustpool import execution
 from robustpool.execution import mapped
 
 if TYPE_CHECKING:
@@ -59,6 +60,19 @@ def dies(folder: str | None, item: int) -> None:
     if folder is not None:
         (Path(folder) / f"{item}-{os.getpid()}").touch()
     os._exit(3)
+
+
+def second_waits(folder: str, item: int) -> int:
+    """Item 1 waits until there is a file that says go on."""
+    while item == 1 and not (Path(folder) / "go").exists():
+        time.sleep(0.02)
+    return os.getpid()
+
+
+def cores(_common: None, _item: int) -> tuple[int, dict[str, str | None]]:
+    """The threads that work inside this work would take, and what libraries are told of theirs."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return execution._executor.get().threads, {name: os.environ.get(name) for name in names}  # type: ignore[attr-defined]
 
 
 def waits(folder: str, item: int) -> tuple[int, int]:

@@ -291,6 +291,16 @@ def test_a_checkpoint_belongs_to_its_game(tmp_path: Path) -> None:
     algorithm_1(family, checkpoint=file, loss=rp.ConvexLoss(lambda y, state: cp.square(y - state)), rounds=2)
     with input_error("belongs to another family, version or settings"):
         algorithm_1(family, checkpoint=file, loss=CUBIC, rounds=4, resume=True)  # the same name, another loss
+    file.unlink()
+    plain, steep = (
+        rp.ConvexLoss(lambda y, state, k=k: cp.abs(y - state) + k * cp.pos(cp.abs(y - state) - 0.9))  # type: ignore[misc]
+        for k in (0, 4)
+    )
+    algorithm_1(family, checkpoint=file, loss=plain, rounds=2)
+    with input_error("belongs to another family, version or settings"):
+        algorithm_1(
+            family, checkpoint=file, loss=steep, rounds=4, resume=True
+        )  # the same but at nearly certain forecasts
     limits: list[Any] = [
         (),
         rp.Lipschitz(1.0),

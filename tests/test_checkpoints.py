@@ -22,6 +22,7 @@ from robustpool.certificates import certify, cover, dual, independent, saved_pro
 from robustpool.certificates.certifiable import describe, problem_of
 from robustpool.checkpoints import Checkpoint, CheckpointWarning
 from robustpool.designs.any_aggregator import as_aggregator
+from robustpool.errors import UnfitWorkersError
 from robustpool.families.worlds import make_world
 from robustpool.locks import HeldError, locked
 from robustpool.losses import get_loss
@@ -198,10 +199,18 @@ def test_a_foreign_file_is_never_overwritten_or_deleted(tmp_path: Path) -> None:
         for name in ("state.npz", "state.npz.previous"):
             (tmp_path / name).write_bytes(content)
             for resume in (False, True, "auto"):
-                with input_error(r"is not a checkpoint, or a damaged one .* it is left as it is: move it away"):
+                with input_error(r"is not a checkpoint.* it is left as it is: move it away"):
                     begun(path, resume)
             assert (tmp_path / name).read_bytes() == content
             (tmp_path / name).unlink()
+        saved(path, "mine")
+        (tmp_path / "state.npz.previous").write_bytes(content)  # which the next one would replace
+        for resume in (False, True, "auto"):
+            with input_error(r"previous' is not a checkpoint; it is left as it is: move it away"):
+                begun(path, resume)
+        assert (tmp_path / "state.npz.previous").read_bytes() == content
+        checkpoints.remove_checkpoint(path)
+        (tmp_path / "state.npz.previous").unlink()
     (tmp_path / "state.npz.lock").write_text("mine")
     with input_error(r"state\.npz\.lock' is where a lock would be, but it is another file; move it away\."):
         begun(path)
@@ -709,3 +718,22 @@ def test_slopes_that_prove_nothing_end_in_no_certificate(tmp_path: Path) -> None
             r"(the worst (structure|regret) cannot be what was saved|or a damaged one \(the prior must lie)"
         ):
             rp.certify("mean", **about, checkpoint=path, resume=True)
+
+
+def test_workers_that_cannot_do_the_work_say_nothing_of_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, family = tmp_path / "c.npz", rp.ConditionallyIndependent(2, None, None, (0.2, 0.4))
+    steps = certify.certification("average-prior", family, tolerance=1e-4, checkpoint=path)
+    next(steps)
+    steps.close()
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UnfitWorkersError("numpy is 2.3 on a worker and 2.4 here.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cover, "mapped", refuse)
+        with pytest.raises(UnfitWorkersError, match=r"^numpy is 2\.3 on a worker and 2\.4 here\.$"):
+            list(certify.certification("average-prior", family, tolerance=1e-4, checkpoint=path, resume=True))
+    *_, last = certify.certification("average-prior", family, tolerance=1e-4, checkpoint=path, resume=True)
+    assert last.left == 0

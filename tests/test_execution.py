@@ -16,6 +16,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Barrier
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ import pytest
 
 import robustpool as rp
 from clusters import cluster_of
-from jobs_on_workers import dies, dies_once, divided, identity, nested, pid, scaled, unsendable
+from jobs_on_workers import cores, dies, dies_once, divided, identity, nested, pid, scaled, second_waits, unsendable
 from programs import run_python, run_robustpool
 from refusals import input_error
 from robustpool.certificates.certify import certify
@@ -402,6 +404,82 @@ def test_a_process_that_is_killed_is_replaced_and_its_work_done_again(processes:
     with using(processes):
         assert list(mapped(dies_once, range(8), str(tmp_path))) == list(range(8))
     assert (tmp_path / "died").exists()
+
+
+def test_a_process_that_dies_while_it_is_idle_is_replaced(tmp_path: Path) -> None:
+    with Processes(2) as two, using(two):
+        results = mapped(second_waits, range(2), str(tmp_path))
+        idle = next(results)
+        os.kill(idle, signal.SIGKILL)
+        until(lambda: [] if runs(idle) else [idle], 1)
+        (tmp_path / "go").touch()
+        assert next(results) != idle
+        assert list(mapped(scaled, range(6), 2)) == [0, 2, 4, 6, 8, 10]
+        assert idle not in set(mapped(pid, range(6), None))
+        unfinished = mapped(pid, range(4), None)
+        next(unfinished)
+        two.close()  # whoever goes on after it has new processes
+        assert len(list(unfinished)) == 3
+
+
+class Huge:
+    """Too large for the memory of whoever reads it."""
+
+    def __reduce__(self) -> Any:
+        return eval, ("(_ for _ in ()).throw(MemoryError())",)
+
+
+def test_a_process_that_cannot_read_a_message_ends() -> None:
+    answers: SimpleQueue[Any] = SimpleQueue()
+    worker = _Worker(answers)
+    assert worker._process.stdin is not None
+    pickle.dump(Huge(), worker._process.stdin)
+    worker._process.stdin.flush()
+    assert answers.get(timeout=60) == (worker, None)
+    worker.end()
+    assert worker.status == 1
+
+
+def test_a_worker_has_one_core(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    with Processes(2) as two, using(two):
+        for threads, limits in mapped(cores, range(4), None):
+            assert threads == 1
+            assert set(limits.values()) == {"1"}
+    with using(cluster):
+        assert [threads for threads, _ in mapped(cores, range(4), None)] == [1] * 4
+
+
+def test_compiled_work_is_done_here_by_as_many_threads() -> None:
+    together = Barrier(2)  # one thread would wait for ever
+    with Processes(2) as two, using(two):
+        meet = lambda barrier, _item: barrier.wait(timeout=60)
+        assert sorted(mapped(meet, range(2), together, compiled=True)) == [0, 1]
+
+
+def test_what_a_worker_has_is_not_sent_again() -> None:
+    master = object.__new__(_Worker)
+    master._kept, pipe = Kept(), Pipe()
+    master._process = SimpleNamespace(stdin=pipe)  # type: ignore[assignment]
+    parts, sizes = Wrapping().parts((np.arange(1e5), 1)), [0]
+    for _ in range(2):
+        master.send(parts, True, pickle.dumps(None))
+        sizes.append(len(pipe.getvalue()))
+    assert sizes[1] > 8e5
+    assert sizes[2] - sizes[1] < 1000
+
+
+def test_a_cluster_forgets_what_was_delivered(cluster: Cluster) -> None:
+    with using(cluster):
+        results = mapped(scaled, range(10), 3)
+        assert [next(results) for _ in range(6)] == [0, 3, 6, 9, 12, 15]
+
+        def kept() -> list[str]:
+            names = cluster._client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
+            return [name for name in names if "robustpool_scaled" in name]
+
+        until(lambda: [0] * (10 - len(kept())), 6)
+        assert list(results) == [18, 21, 24, 27]
 
 
 def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -28,7 +30,7 @@ from robustpool.sweeps import run as runner
 from robustpool.sweeps.run import sweep
 from robustpool.sweeps.settings import OPTIONS, RANGES, read_settings
 from robustpool.sweeps.table import write_table
-from robustpool.sweeps.view import as_lines
+from robustpool.sweeps.view import as_data, as_lines
 from robustpool.sweeps.work import KINDS, NUMBERS, work
 
 EXAMPLE = Path(str(files("robustpool.sweeps") / "examples" / "value-curves.toml"))
@@ -178,6 +180,65 @@ def test_what_is_done_outlives_the_sweep(stop: signal.Signals, tmp_path: Path) -
     assert sweep(path, out, resume=True).kept == 1
 
 
+def test_results_and_files_that_were_changed_or_cut_off_are_computed_again(settings: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = sweep(settings, out)
+    homes = [first.home(cell) for cell in first.cells]
+    whole = [(home / "design.json").read_text() for home in homes]
+    (homes[0] / "design.json").write_text(whole[0][:-1])
+    (homes[1] / "design.json").unlink()
+    data = json.loads((homes[2] / "result.json").read_text())
+    data["numbers"]["upper"] = float(np.nextafter(data["numbers"]["upper"], 0.0))
+    (homes[2] / "result.json").write_text(json.dumps(data))
+    again = sweep(settings, out, resume=True)
+    assert (again.kept, again.done) == (2, 5)
+    tables = [json.loads(text)["aggregator"] for text in whole]
+    assert [json.loads((home / "design.json").read_text())["aggregator"] for home in homes] == tables
+    assert [row["upper"] for row in again.rows()] == [row["upper"] for row in first.rows()]
+
+
+def test_a_file_that_changes_while_the_sweep_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, out, mine = tmp_path / "s.toml", tmp_path / "out", tmp_path / "mine.json"
+    path.write_text('kind = "worst-case"\n[[cells]]\nrule = "mine.json"\n[[cells]]\nrule = "mean"\n')
+    solutions = [rp.solve(rp.ConditionallyIndependent(2, N, 4), tolerance=1e-2) for N in (3, 4)]
+    rp.save_design(solutions[0], mine)
+
+    def meddling(options: dict[str, Any], folder: Path) -> Any:
+        rp.save_design(solutions[1], mine)
+        return KINDS["worst-case"](options, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("robustpool.sweeps.work.KINDS", KINDS | {"worst-case": meddling})
+        done = sweep(path, out)
+    ((cell, error),) = done.failures
+    assert (cell.options["rule"], done.done) == (str(mine), 1)
+    assert error == f"{str(mine)!r} was changed while the sweep was at work; --resume does the cell again."
+
+
+def test_a_sweep_tells_which_designs_did_not_reach_the_tolerance(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'kind = "design"\n[settings]\nreports = 4\npriors = 8\n[grid]\ntolerance = [1e-2, 0.0]\nrounds = [3]\n'
+    )
+    done = sweep(path, tmp_path / "out")
+    assert as_data(done)["not_converged"] == 1
+    assert "1 design did not reach the tolerance: see the column converged." in as_lines(done)
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_disk_that_fills_up_during_a_sweep(settings: Path, tmp_path: Path, workers: int | None) -> None:
+    """A limit on the size of files stands for it: neither a design nor the table can be written."""
+    more = [] if workers is None else ["--workers", str(workers)]
+    limited = ["bash", "-c", 'ulimit -f 1; trap "" XFSZ; exec "$@"', "-", PROGRAM, "sweep", str(settings), *more]
+    done = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert re.search(
+        r"^robustpool: 'sweep/cells/.*' cannot be written \(File too large\)\. 0 cells of 5 are done; --resume does the others\.$",
+        done.stderr.splitlines()[-1],
+    ), done.stderr
+
+
 def test_temporary_folders_of_a_killed_sweep_are_removed(
     settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,14 +280,18 @@ def test_a_cell_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.
     )
 
 
-def test_a_cell_that_failed_is_done_again(tmp_path: Path) -> None:
+def test_a_cell_that_failed_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = tmp_path / "s.toml", tmp_path / "out"
-    path.write_text('kind = "worst-case"\n[[cells]]\nrule = "mine.json"\n')
-    first = sweep(path, out)
-    assert (first.done, first.failed) == (0, 1)
-    assert "mine.json' does not exist" in first.failures[0][1]
+    path.write_text('kind = "worst-case"\n[[cells]]\nrule = "mean"\n')
+
+    def unlucky(_options: dict[str, Any], _folder: Path) -> Any:
+        raise rp.InputError("not today.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("robustpool.sweeps.work.KINDS", KINDS | {"worst-case": unlucky})
+        first = sweep(path, out)
+    assert (first.done, first.failed, first.failures[0][1]) == (0, 1, "not today.")
     assert [*out.glob("cells/*/failure.json")] != []
-    rp.save_design(rp.solve(rp.ConditionallyIndependent(2, 3, 4), tolerance=1e-2), tmp_path / "mine.json")
     again = sweep(path, out, resume=True)
     assert (again.kept, again.done, again.failed) == (0, 1, 0)
     assert [each["status"] for each in rows_of(out)] == ["done"]
@@ -242,8 +307,9 @@ def test_files_stand_beside_the_settings_and_nowhere_else(tmp_path: Path, monkey
         'kind = "design"\n[[cells]]\nfamily = "mine.json"\n',
     ):
         (tmp_path / "s.toml").write_text(text)
-        ((_, error),) = sweep(tmp_path / "s.toml", tmp_path / "out", resume=True).failures
-        assert f"{str(tmp_path / 'mine.json')!r} does not exist" in error
+        with input_error(f"file {str(tmp_path / 'mine.json')!r} does not exist"):
+            sweep(tmp_path / "s.toml", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_whatever_a_cell_ends_with_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +320,7 @@ def test_whatever_a_cell_ends_with_the_others_go_on(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr("robustpool.sweeps.work.KINDS", KINDS | {"worst-case": unlucky})
     path = tmp_path / "s.toml"
-    path.write_text('kind = "worst-case"\n[grid]\nagents = [1, 2]\n')
+    path.write_text('kind = "worst-case"\n[settings]\nrule = "mean"\n[grid]\nagents = [1, 2]\n')
     done = sweep(path, tmp_path / "out")
     assert (done.done, done.failures[0][1]) == (1, "AttributeError: no such thing")
 
@@ -421,7 +487,9 @@ def test_results_of_other_settings_are_counted(settings: Path, tmp_path: Path) -
     settings.write_text('kind = "worst-case"\n[[cells]]\nrule = "mean"\n')
     again = sweep(settings, tmp_path / "out", resume=True)
     assert (again.kept, again.done, again.others) == (0, 1, 5)
-    assert as_lines(again)[-1] == "Of 5 other cells in the folder the settings or the version differ: not in the table."
+    assert as_lines(again)[-1] == (
+        "The folder also has 5 cells with other settings or from another version; the table leaves them out."
+    )
 
 
 def test_a_bound_from_below_is_not_above_by_rounding() -> None:

@@ -116,6 +116,11 @@ class Checkpoint(Generic[State]):
         """
         if self.path is None:
             return None
+        previous = _beside(self.path, PREVIOUS)
+        if previous.is_file() and not _is_ours(previous):
+            raise InputError(
+                f"{str(previous)!r} is not a checkpoint; it is left as it is: move it away, or give another output."
+            )
         files = [path for path in (self.path, _beside(self.path, PREVIOUS)) if path.exists() and not path.is_fifo()]
         for number, file in enumerate(files):
             try:

@@ -27,5 +27,9 @@ class SolverError(RobustpoolError, RuntimeError):
     """A numerical solver failed; the message says where."""
 
 
+class UnfitWorkersError(InputError):
+    """Workers of a cluster cannot do the work: they have other versions, or cannot read what they are sent."""
+
+
 class WorkersLostError(SolverError):
     """The processes or the cluster that did the work are gone; the message says what happened."""

@@ -17,7 +17,7 @@ from .. import __version__, checks
 from ..checkpoints import SECONDS, Checkpoint, Resume, check, job_hash
 from ..designs.any_aggregator import AnyAggregator, as_aggregator
 from ..designs.design import Design
-from ..errors import InputError, UnsupportedError
+from ..errors import InputError, UnfitWorkersError, UnsupportedError
 from ..families.conditionally_independent import ConditionallyIndependent
 from ..families.family_file import read_family_file
 from ..families.finite import FiniteFamily
@@ -143,7 +143,7 @@ def _with_checkpoint(prove: Callable[[Any], Steps], checkpoint: Checkpoint[Any],
                     yield replace(last, certificate=partial(_checked, last.certificate, checkpoint))
             finished = True
         except InputError as error:
-            if start is None:
+            if start is None or isinstance(error, UnfitWorkersError):
                 raise
             raise _not_ours(checkpoint, str(error)) from None
         finally:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .. import __version__
 from ..checks import extra
-from ..errors import InputError, WorkersLostError
+from ..errors import InputError, UnfitWorkersError, WorkersLostError
 from . import Answer, InProcess, in_order
 from .sending import CannotSendError, Kept, Message, Part, Refusals, Wrapping, answered, name_of, packed
 
@@ -115,9 +115,10 @@ class Cluster:
         left: dict[str, tuple[int, Any]] = {}
         try:
             futures = self._submitted(name_of(function), parts, contents, is_tuple=type(common) is tuple)
-            for number, future in enumerate(futures):
-                left[future.key] = number, future
+            left = {future.key: (number, future) for number, future in enumerate(futures)}
+            for future in futures:
                 future.add_done_callback(done.put)
+            del future, futures, contents  # what is delivered is kept by nobody, and not made again
             timeout = self.patience
             while left:
                 future = self._next(done)
@@ -127,7 +128,8 @@ class Cluster:
                     timeout *= 2
                     future.add_done_callback(done.put)
                     continue
-                number, _ = left.pop(future.key)  # the cluster may forget it
+                number, _ = left.pop(future.key)
+                del future, _  # the cluster may forget it
                 yield number, answer
         finally:
             with _silent(), suppress(Exception):
@@ -166,7 +168,7 @@ class Cluster:
             good, content = future.result(timeout=timeout)
         value = pickle.loads(content)
         if isinstance(value, CannotSendError):
-            raise InputError(f"a worker of the cluster at {self.address} {value}.")
+            raise UnfitWorkersError(f"a worker of the cluster at {self.address} {value}.")
         return Answer(good, value)
 
     def _workers(self) -> int:
@@ -195,7 +197,7 @@ class Cluster:
                 raise
             raise self._lost() from None
         except (ImportError, AttributeError, TypeError) as error:
-            raise InputError(
+            raise UnfitWorkersError(
                 f"a worker of the cluster at {self.address} cannot do the work ({error}); it needs the same robustpool."
             ) from None
 
@@ -259,11 +261,11 @@ def check_versions(expected: dict[str, str], here: dict[str, str]) -> None:
 
     >>> check_versions({"numpy": "2.4.0", "scipy": "1.17"}, {"numpy": "2.3.0", "scipy": "1.17"})
     Traceback (most recent call last):
-    robustpool.errors.InputError: every worker of a cluster needs the client's versions; numpy is 2.3.0 on a worker and 2.4.0 here.
+    robustpool.errors.UnfitWorkersError: every worker of a cluster needs the client's versions; numpy is 2.3.0 on a worker and 2.4.0 here.
     """
     for name, wanted in expected.items():
         if here.get(name) != wanted:
-            raise InputError(
+            raise UnfitWorkersError(
                 "every worker of a cluster needs the client's versions; "
                 f"{name} is {here.get(name, 'missing')} on a worker and {wanted} here."
             )

@@ -113,15 +113,15 @@ class Processes:
                 at_work[worker] = waiting.popleft()
                 worker.send(parts, is_tuple, at_work[worker][1])
             worker, answer = self._answers.get()
+            if answer is None:
+                self._forget(worker)
             if worker not in at_work:
-                continue  # it was ended before its answer was read
+                continue  # it died while it was idle, or was ended before its answer was read
             number, item = at_work.pop(worker)
             if answer is not None:
                 good, content = answer
                 yield number, Answer(good, pickle.loads(content))
                 continue
-            self._processes.remove(worker)
-            worker.end()
             deaths[number] = deaths.get(number, 0) + 1
             if deaths[number] == DEATHS:
                 raise WorkersLostError(
@@ -129,6 +129,12 @@ class Processes:
                     "is there enough memory? --workers 1 or fewer workers need less."
                 )
             waiting.appendleft((number, item))
+
+    def _forget(self, worker: _Worker) -> None:
+        """Give up a process that is dead."""
+        if worker in self._processes:
+            self._processes.remove(worker)
+        worker.end()
 
     def _idle(self, at_work: dict[_Worker, Any], wanted: int) -> list[_Worker]:
         """Workers without work, at most as many as are wanted; new ones if some are missing."""
@@ -169,7 +175,7 @@ class _Worker:
         while True:
             try:
                 answer = pickle.load(self._process.stdout)
-            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            except Exception:  # noqa: BLE001  # it is gone, or its answer cannot be read: there is no memory for it, say
                 answers.put((self, None))
                 return
             answers.put((self, answer))

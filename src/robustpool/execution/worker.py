@@ -39,8 +39,10 @@ def _listen(stream: BinaryIO, tasks: SimpleQueue[Any]) -> None:
     while True:
         try:
             tasks.put(pickle.load(stream))
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except (EOFError, OSError):
             os._exit(0)
+        except BaseException:  # noqa: BLE001  # a message that is too large for the memory, say: the master counts deaths
+            os._exit(1)
 
 
 if __name__ == "__main__":

@@ -172,12 +172,13 @@ class Run:
     def _job(self) -> str:
         """A hash of what a state belongs to: all that decides it but the tolerance and the rounds, which may change.
 
-        A few losses tell one custom loss from another of the same name; the cones of its constraints, one family of tables.
+        Losses at some forecasts, nearly certain ones too, tell one custom loss from another of the same name; the cones of its
+        constraints, one family of tables.
         """
         keys = ("method", "mode", "loss", "paradigm", "report", "nature", "restrictions", "epsilon", "version")
         tables = self.nature.tables
-        forecasts = np.stack([np.roll(np.arange(1.0, tables.states + 1), k) for k in range(tables.states)])
-        losses = tables.loss.table(forecasts / forecasts.sum(axis=1, keepdims=True)).tolist()
+        forecasts = np.random.default_rng(0).dirichlet(np.full(tables.states, 0.3), 64)
+        losses = tables.loss.table(np.clip(forecasts, 1e-12, 1.0)).tolist()
         own = [user_cones(tables)] if tables.layout.constraints else []
         return job_hash(
             "design", self.family.fingerprint(), {key: getattr(self.settings, key) for key in keys}, losses, *own

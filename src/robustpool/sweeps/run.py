@@ -126,8 +126,9 @@ def _run(it: Sweep, tell: Tell) -> None:
         for cell in waiting:
             it.home(cell).mkdir(parents=True, exist_ok=True)
         items = [(cell, str(it.home(cell).resolve())) for cell in waiting]
-        for number, outcome in mapped_as_done(work, items, None):
+        for number, reached in mapped_as_done(work, items, None):
             cell = waiting[number]
+            outcome = _checked(cell, reached)
             _keep(it.home(cell), cell, outcome)
             it.outcomes[cell.digest] = outcome
             tell(it, cell.words if outcome.error is None else f"{cell.words}: failed, {outcome.error}")
@@ -143,6 +144,15 @@ def _run(it: Sweep, tell: Tell) -> None:
             ) from None
         raise
     _write(it)
+
+
+def _checked(cell: Cell, outcome: Outcome) -> Outcome:
+    """The outcome of a cell, if the files that it is about are still those that were read."""
+    changed = cell.changed_file()
+    if changed is None:
+        return outcome
+    sentence = f"{changed!r} was changed while the sweep was at work; --resume does the cell again."
+    return Outcome(seconds=outcome.seconds, error=sentence)
 
 
 def _write(it: Sweep) -> None:

@@ -77,6 +77,11 @@ class Cell:
     kind: str
     options: dict[str, Any]
     digest: str
+    files: tuple[tuple[str, str | None], ...] = ()  # those that the options name, with hashes
+
+    def changed_file(self) -> str | None:
+        """A file that the options name and that was changed since they were read."""
+        return next((path for path, content in self.files if _hash_of(Path(path)) != content), None)
 
     @property
     def words(self) -> str:
@@ -212,6 +217,7 @@ def _cell(kind: str, options: dict[str, Any], folder: Path, files: dict[tuple[st
     if kind != "design" and not isinstance(options.get("rule"), str):
         raise InputError(f"every cell of {kind!r} needs a rule, by its name or the file of a design; one has none.")
     about, contents = dict(options), {}
+    used: tuple[tuple[str, str | None], ...] = ()
     for name in FILES:
         if name in options:
             key = name, str(options[name])
@@ -221,19 +227,26 @@ def _cell(kind: str, options: dict[str, Any], folder: Path, files: dict[tuple[st
                 contents[name] = file.content
                 options = options | {name: file.path}
                 del about[name]
+                used += ((file.path, file.content),)
     text = WRITTEN([kind, about | {"files": contents}, __version__])
-    return Cell(kind, options, hashlib.sha256(text.encode()).hexdigest())
+    return Cell(kind, options, hashlib.sha256(text.encode()).hexdigest(), used)
 
 
 def _file(name: str, value: str, folder: Path) -> _File | None:
     """The file that an option names, never one of the current folder; None if the value is the name of a rule."""
-    path, content = folder / value, None
-    with suppress(OSError, TooLargeError):  # a name that is too long; or whoever reads it will say what is wrong
-        content = hashlib.sha256(read_limited(path)).hexdigest() if path.is_file() else None
+    path = folder / value
+    content = _hash_of(path)
     named = content is not None or name == "family" or is_aggregator_file(value)
     if named and not path.exists():
         raise InputError(f"the {name} file {str(path)!r} does not exist.")
     return _File(str(path.absolute()), content) if named else None
+
+
+def _hash_of(path: Path) -> str | None:
+    """Of the content of a file; None if there is none."""
+    with suppress(OSError, TooLargeError):  # a name that is too long; or whoever reads it will say what is wrong
+        return hashlib.sha256(read_limited(path)).hexdigest() if path.is_file() else None
+    return None
 
 
 def _shown(value: Any) -> str:
