@@ -215,6 +215,14 @@ def test_a_foreign_file_is_never_overwritten_or_deleted(tmp_path: Path) -> None:
     with input_error(r"state\.npz\.lock' is where a lock would be, but it is another file; move it away\."):
         begun(path)
     assert (tmp_path / "state.npz.lock").read_text() == "mine"
+    (tmp_path / "state.npz.lock").unlink()
+    os.mkfifo(tmp_path / "state.npz.lock")  # opening or reading it would wait for ever
+    with input_error(r"state\.npz\.lock' is where a lock would be, but it is another file; move it away\."):
+        begun(path)
+    (tmp_path / "state.npz.lock").unlink()
+    os.mkfifo(tmp_path / "state.npz.previous")
+    with input_error("there is nothing to resume"):
+        begun(path)
 
 
 def test_an_unfinished_run_is_not_overwritten_and_that_of_another_job_is_kept(tmp_path: Path) -> None:
@@ -309,7 +317,7 @@ def test_two_processes_on_one_job_are_told_apart_by_the_number_of_the_owner(tmp_
     process = holder(tmp_path / "state.npz.lock")
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
-    with input_error(rf"process {process.pid} is working on the same job, with the checkpoint .*state\.npz'"):
+    with input_error(rf"process {process.pid} is working with the checkpoint .*state\.npz'"):
         begun(path, "auto")
     process.kill()
     process.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import select
@@ -20,8 +21,9 @@ from programs import PROGRAM, run_program, run_python
 from programs import run_robustpool as run
 from robustpool import aggregate, load_design
 from robustpool.cli import main
-from robustpool.errors import InputError, SolverError, UnsupportedError
+from robustpool.errors import InputError, SolverError, UnsupportedError, WorkersLostError
 from robustpool.families.family_file import EXAMPLES
+from robustpool.locks import HeldError, locked
 
 WEATHER = str(EXAMPLES / "weather.json")
 UNKNOWN = str(EXAMPLES / "weather-unknown.json")
@@ -244,6 +246,13 @@ BAD = [
     ("lipschitz-curve --constants 0", "the Lipschitz constant must be a finite number, greater than 0; it is 0.0."),
     ("plan --epsilon 0.1", "reports"),
     (f"design --family {WEATHER} --resume", "there is nothing to resume; 'design.json.checkpoint.npz' does not exist."),
+    ("worst-case mean --seed -5", "the seed must be a whole number, at least 0; it is -5."),
+    (
+        "design --reports 5 --priors 5 --epsilon 1e-300",
+        "the theorem requires inf rounds at epsilon = 1e-300; increase epsilon.",
+    ),
+    ("design --reports 1000000000", "a table for 2 agents would need about"),
+    ("design --priors 1000000000", "so many priors would need about"),
     ("random-family --structures 1000000000", "1,000,000,000 structures with 8 probabilities each would need about"),
     ("random-family --structures 0", "structures must be a whole number, at least 1; it is 0."),
     ("random-family --report gut", "report must be one of posterior, higher-order, decision; it is 'gut'."),
@@ -358,3 +367,68 @@ def test_work_that_sets_up_for_long_shows_a_sign_of_life(
         tell("round 1", news=True)
         time.sleep(0.3)
     assert capfd.readouterr().err == "round 1\n"
+
+
+def test_an_infinite_regret_between_the_grid_points_is_told_and_kept(tmp_path: Path) -> None:
+    """Under the log loss a table that says 0 or 1 at a corner may be infinitely wrong next to it."""
+    line = ("design", "--loss", "log", "--reports", "13", "--priors", "50", "--report", "d.html", "--out", "d.json")
+    done = run(*line, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "off the grid        regret infinite (found by search)" in done.stdout
+    assert json.loads(run(*line, "--json", cwd=tmp_path).stdout)["off_grid"] == "infinite"
+    assert json.loads((tmp_path / "d.json").read_text())["bounds"]["off_grid"] == "infinite"
+    assert load_design(tmp_path / "d.json").bounds.off_grid == math.inf
+    assert "infinite (found by search)" in (tmp_path / "d.html").read_text(encoding="utf-8")
+    done = run("aggregate", "0.7", "0.6", "--rule", "d.json", cwd=tmp_path)
+    assert 0.6 < float(done.stdout) < 0.8
+
+
+def test_a_design_holds_its_job_to_the_end_and_keeps_what_a_search_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the search between the grid points: the checkpoint stays, and --resume makes the search."""
+    line = ("design", "--agents", "3", "--reports", "3", "--priors", "6", "--out", "d.json", "--json")
+    whole = json.loads(run(*line, cwd=tmp_path).stdout)["off_grid"]
+    assert whole > 0
+    refused = []
+
+    def stop(_solution: Any) -> Any:
+        with pytest.raises(HeldError), locked(tmp_path / "d.json.checkpoint.npz.lock"):
+            pass
+        refused.append(True)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("robustpool.solvers.solution.Solution.with_off_grid", stop)
+        done = run(*line, cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["off_grid"], refused) == (0, None, [True])
+    again = run(*line, "--resume", cwd=tmp_path)
+    assert json.loads(again.stdout)["off_grid"] == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.json"]
+
+
+def test_huge_files_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    with (tmp_path / "big.json").open("wb") as file:
+        file.truncate(2**28 + 1)
+    (tmp_path / "s.toml").write_text('kind = "worst-case"\n[[cells]]\nrule = "big.json"\n')
+    for line in ("design --family big.json", "aggregate 0.5 0.5 --rule big.json", "certify big.json"):
+        done = run(*line.split(), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (
+            2,
+            "robustpool: 'big.json' has more than 268,435,456 bytes, which is the limit for such files.\n",
+        )
+    done = run("sweep", "s.toml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "big.json' has more than 268,435,456 bytes" in done.stdout
+
+
+def test_work_that_is_lost_says_how_it_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def lose(*_: object, **__: object) -> None:
+        raise WorkersLostError("the scheduler at tcp://10.0.0.1:8786 was lost in the middle of the work.")
+
+    monkeypatch.setattr("robustpool.solvers.solve.solve", lose)
+    monkeypatch.setattr("robustpool.families.worst_case.worst_case", lose)
+    said = "robustpool: the scheduler at tcp://10.0.0.1:8786 was lost in the middle of the work"
+    assert run("design", cwd=tmp_path).stderr == f"{said}; --resume continues from what was saved.\n"
+    done = run("worst-case", "mean", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"{said}.\n")

@@ -139,7 +139,9 @@ def test_what_cannot_be_combined_is_said_with_the_same_sentence() -> None:
             rp.aggregate_table(in_partitions(3)(wrong), **how)
         assert str(there.value) == str(here.value)
     options = table.assign(option="a")
-    with unsupported_error("questions with options are combined on one machine"):
+    with unsupported_error(
+        "a Dask data frame can only hold questions with two outcomes; combine questions with options on one machine"
+    ):
         rp.aggregate_table(in_partitions(2)(options))
     with unsupported_error("outcomes in another file are joined on one machine"):
         rp.aggregate_table(in_partitions(2)(table), outcomes=table)

@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -413,7 +414,8 @@ def test_a_process_that_dies_while_it_is_idle_is_replaced(tmp_path: Path) -> Non
         os.kill(idle, signal.SIGKILL)
         until(lambda: [] if runs(idle) else [idle], 1)
         (tmp_path / "go").touch()
-        assert next(results) != idle
+        (other,) = results
+        assert other != idle
         assert list(mapped(scaled, range(6), 2)) == [0, 2, 4, 6, 8, 10]
         assert idle not in set(mapped(pid, range(6), None))
         unfinished = mapped(pid, range(4), None)
@@ -561,6 +563,28 @@ def test_a_scheduler_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("robustpool.execution.cluster.CONNECT", 0.5)
     with input_error("no scheduler answers at 'tcp://127.0.0.1:9' within 0.5 seconds; is it running"):
         Cluster("tcp://127.0.0.1:9")
+
+
+def test_who_takes_a_connection_and_does_not_answer_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustpool.execution.cluster.CONNECT", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with input_error(f"no scheduler answers at '{address}' within 1 seconds; is it running, and is this its port"):
+            Cluster(address)
+
+
+def test_whoever_waits_for_workers_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustpool.execution.cluster.LOOK", 0.2)
+    told: list[str] = []
+    with cluster_of(0, tmp_path) as empty:
+
+        def tell(line: str) -> None:
+            told.append(line)
+            empty.add_worker()
+
+        with Cluster(empty.address, tell=tell) as executor, using(executor):
+            assert list(mapped(scaled, range(3), 2)) == [0, 2, 4]
+        assert told == [f"the cluster at {empty.address} has no workers yet; waiting for the first."]
 
 
 def test_a_cluster_without_workers_is_said(tmp_path: Path) -> None:

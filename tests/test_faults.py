@@ -115,7 +115,7 @@ def test_two_processes_on_one_design(tmp_path: Path) -> None:
     job, first = unbounded(faults)
     status, said = faults.run(job, "--resume")
     assert status == 2
-    assert f"process {first.pid} is working on the same job, with the checkpoint 'o.json.checkpoint.npz'" in said
+    assert f"process {first.pid} is working with the checkpoint 'o.json.checkpoint.npz'" in said
     first.kill()
     first.communicate()
     status, said = faults.run(job, "--resume", "--rounds", "1")  # so many were played long ago

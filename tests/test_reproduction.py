@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from robustpool.reproduction.figures.losses import afforded, bands
 from robustpool.reproduction.figures.report_distribution import report_distribution, shares
 from robustpool.reproduction.run import Reproduction, reproduce, reproduction
 from robustpool.reproduction.settings import FULL, QUICK, Settings
-from robustpool.reproduction.table_1 import PUBLISHED, Row
+from robustpool.reproduction.table_1 import PUBLISHED, Row, table_1
 from robustpool.reproduction.workbench import Workbench
 from robustpool.wording import outward
 
@@ -456,6 +457,36 @@ def test_a_run_that_was_stopped_goes_on_and_nothing_is_computed_twice(
     with pytest.raises(KeyboardInterrupt):  # the same again, stopped at once
         reproduce("all", out, settings=tiny, tell=stop_at("solving: Algorithm 1, additive"))
     assert table.read_text().count("\n") == lines == 4
+
+
+def test_rows_that_were_saved_are_proved_again(tmp_path: Path) -> None:
+    """A checkpoint that claims too much, a certificate that is gone or another rule's: the row is computed again."""
+    tiny = replace(SMALL, rules=("mean", "average-prior"), knots=(), proof_gap=2e-2)
+    bench = Workbench(tiny, tmp_path)
+    rows = {row.name: row for row in islice(table_1(bench), 2)}
+    certificates = tmp_path / "certificates"
+    told: list[str] = []
+
+    def again(**forged: Any) -> list[Row]:
+        told.clear()
+        bench = Workbench(tiny, tmp_path, lambda what, _share: told.append(what))
+        bench.rows_before = rows | {"mean": replace(rows["mean"], **forged)}
+        return list(islice(table_1(bench), 2))
+
+    assert again() == list(rows.values())
+    assert set(told) == {"verifying the certificate of mean", "verifying the certificate of average-prior"}
+    for forged in (
+        {"upper": np.nextafter(rows["mean"].upper, 0.0)},
+        {"lower": np.nextafter(rows["mean"].lower, 1.0)},
+        {"certificate": "certificates/nothing.json"},
+        {key: getattr(rows["average-prior"], key) for key in ("lower", "upper", "certificate")},
+    ):
+        with pytest.warns(CheckpointWarning, match="the certificate of mean is missing or does not prove its row"):
+            assert again(**forged) == list(rows.values())
+        assert "proving mean" in told
+    (certificates / "mean.json").write_bytes((certificates / "mean.json").read_bytes()[:-10])
+    with pytest.warns(CheckpointWarning, match="the certificate of mean"):
+        assert again() == list(rows.values())
 
 
 def test_an_interrupted_solver_stops_the_reproduction(tmp_path: Path) -> None:

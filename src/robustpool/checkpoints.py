@@ -95,7 +95,7 @@ class Checkpoint(Generic[State]):
                     self._held.enter_context(locked(_beside(self.path, LOCK)))
             except HeldError as error:
                 raise InputError(
-                    f"{error.owner} is working on the same job, with the checkpoint {str(self.path)!r}; wait for it, stop it, or give "
+                    f"{error.owner} is working with the checkpoint {str(self.path)!r}; wait for it, stop it, or give "
                     "another output."
                 ) from None
             except OSError as error:

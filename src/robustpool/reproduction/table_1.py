@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..checkpoints import CheckpointWarning
+from ..errors import InputError
 from ..families.worst_case import worst_case
 from ..files import write_text
 from ..verification.verify import verify
@@ -84,9 +86,9 @@ def _row(bench: Workbench, name: str, made: Callable[[], AnyAggregator], words: 
 
 def _is_proved(bench: Workbench, row: Row) -> bool:
     """Whether the certificate of a row that was saved still proves its bounds."""
-    file = bench.folder / row.certificate
-    if file.is_file():
-        check = verify(file, lambda share: bench.tell(f"verifying the certificate of {row.name}", share))
+    with suppress(InputError):  # there is no such file, or it is no certificate
+        watch = lambda share: bench.tell(f"verifying the certificate of {row.name}", share)
+        check = verify(bench.folder / row.certificate, watch)
         known = check.label in (None, row.name)  # a table has none
         if check.verified and known and (check.lower, check.upper) == (row.lower, row.upper):
             return True

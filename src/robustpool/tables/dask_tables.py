@@ -118,7 +118,10 @@ def aggregate_frame(frame: Any, settings: Settings, stacklevel: int) -> tuple[An
     with open_engine(plain.head(LOOK, npartitions=-1)) as (source, own):
         plan = look_at(source, own, how)
     if "option" in plan.roles or any(cell.option is not None for cell in plan.cells):
-        raise UnsupportedError("questions with options are combined on one machine; a Dask data frame has yes and no.")
+        raise UnsupportedError(
+            "a Dask data frame can only hold questions with two outcomes; combine questions with options on one machine, for "
+            "example after .compute()."
+        )
     sorted_by_question = [source.names[place] for place in plan.question] == [frame.index.name]
     partitioned = sorted_by_question and frame.known_divisions and frame._meta.index.dtype.kind in "iu"
     lengths, signed = dask.compute(plain.map_partitions(len), _signed(plain, plan, how))
