@@ -43,13 +43,13 @@ SEEDS = 120
 
 
 def certification(*, quick: bool) -> Callable[[], Any]:
-    """A proof for a rule of two agents, over intervals of priors."""
-    return lambda: certify("average-prior", tolerance=1e-5 if quick else 5e-7)
+    """A proof for a rule of two agents over intervals of priors, or of three agents over boxes as well."""
+    return lambda: certify("average-prior") if quick else certify("minimax", ConditionallyIndependent(3, None, None))
 
 
 def settings(*, quick: bool) -> Callable[[], Any]:
     """A sweep over worst cases."""
-    return searches(2 if quick else 4)
+    return searches(2 if quick else 12)
 
 
 def searches(seeds: int) -> Callable[[], Any]:
@@ -68,7 +68,7 @@ def searches(seeds: int) -> Callable[[], Any]:
 def nature(*, quick: bool) -> Callable[[], Any]:
     """Nature's answer to a table with N = 200 at many priors: compiled, on threads here and on the workers of a cluster."""
     x = np.arange(201) / 200
-    table, priors = tabulated("minimax", x), np.linspace(0.01, 0.99, 400 if quick else 4000)
+    table, priors = tabulated("minimax", x), np.linspace(0.01, 0.99, 400 if quick else 20_000)
     return lambda: worst_by_prior(x, table, priors)
 
 

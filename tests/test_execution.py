@@ -478,10 +478,38 @@ def test_a_cluster_forgets_what_was_delivered(cluster: Cluster) -> None:
 
         def kept() -> list[str]:
             names = cluster._client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
-            return [name for name in names if "robustpool_scaled" in name]
+            return [name for name in names if "robustpool_scaled" in str(name)]
 
         until(lambda: [0] * (10 - len(kept())), 6)
         assert list(results) == [18, 21, 24, 27]
+
+
+def states_of(cluster: Cluster, name: str) -> dict[str, str]:
+    """The tasks of this name that the scheduler has, and their states."""
+    tasks = cluster._client.run_on_scheduler(
+        lambda dask_scheduler: {str(key): task.state for key, task in dask_scheduler.tasks.items()}
+    )
+    return {key: state for key, state in tasks.items() if name in key}
+
+
+def test_items_wait_at_the_scheduler_until_a_worker_is_idle(cluster: Cluster) -> None:
+    """Otherwise a worker with the longer ones would keep the rest waiting; also after much else was shared."""
+    with using(cluster):
+        for number in range(6):
+            list(mapped(identity, range(2), (np.full(1000, number), 1)))
+        results = mapped(pid, range(12), (np.zeros(1000), 1))
+        next(results)
+        assert Counter(states_of(cluster, "robustpool_pid").values())["queued"] >= 4
+        assert len(set(results)) == 2
+
+
+def test_little_things_travel_with_the_items_and_large_ones_once(cluster: Cluster) -> None:
+    with using(cluster):
+        before = states_of(cluster, "robustpool_shared")
+        assert list(mapped(scaled, range(3), 7)) == [0, 7, 14]
+        assert states_of(cluster, "robustpool_shared") == before
+        list(mapped(identity, range(3), (np.full(1000, 0.5), 1)))
+        assert len(states_of(cluster, "robustpool_shared").keys() - before.keys()) == 1
 
 
 def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes, tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ CONNECT = 10.0
 LOOK = 2.0
 """Seconds between two looks at whether the cluster is still there."""
 
+LITTLE = 1000
+"""Bytes; what is common and not larger travels with each item: a task of its own would take longer."""
+
 PACKAGES = ("numpy", "scipy", "numba", "clarabel", "python-flint", "dask", "distributed", "cloudpickle")
 """What must have the same version everywhere: another one could change a bit, or not read what is sent."""
 
@@ -135,18 +138,29 @@ class Cluster:
             with _silent(), suppress(Exception):
                 self._client.cancel([future for _, future in left.values()], force=True)
 
+    def _contents(self, parts: list[Part]) -> list[Any]:
+        """What holds the content of each part: itself if it is little, else a future."""
+        large = [part for part in parts if len(part.content) > LITTLE]
+        futures = self._shared.use([part.digest for part in large], lambda place: self._share(large[place]))
+        shared = iter(futures)
+        return [next(shared) if len(part.content) > LITTLE else part.content for part in parts]
+
     def _share(self, part: Part) -> Any:
         """A future of what all items share; as long as we keep it, workers keep it too."""
-        return self._client.submit(_held, part.content, key=f"robustpool_shared-{part.digest}")
+        return self._client.submit(_held, part.content, key=(f"robustpool_shared-{part.digest}", 0))
 
     def _submitted(self, name: str, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> list[Any]:
-        """A future for each item, in their order."""
+        """A future for each item, in their order.
+
+        Keys are pairs, so that each call is a group to Dask that depends on few others. Such items wait at the scheduler until a
+        worker is idle. Dask would deal others out at once, and a worker with the longer ones would keep the rest waiting.
+        """
         run, digests, versions = uuid.uuid4().hex, [part.digest for part in parts], own_versions()
         with self._telling(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            held = self._shared.use(digests, lambda place: self._share(parts[place]))
-            options = {"versions": versions, "digests": digests, "is_tuple": is_tuple, "contents": held}
-            keys = [f"robustpool_{name}-{run}-{number}" for number in range(len(items))]  # Dask times them by name
+            contents = self._contents(parts)
+            options = {"versions": versions, "digests": digests, "is_tuple": is_tuple, "contents": contents}
+            keys = [(f"robustpool_{name}-{run}", number) for number in range(len(items))]  # Dask times them by name
             return list(self._client.map(_answered, items, key=keys, pure=False, **options))
 
     def _next(self, done: SimpleQueue[Any]) -> Any:
