@@ -141,6 +141,27 @@ def test_a_mirrored_table_over_a_lopsided_range_of_priors(prior_range: tuple[flo
     assert max(exact.lower, written.lower) <= min(exact.upper, written.upper) + 1e-9
 
 
+@pytest.mark.parametrize(("priors", "value"), [(None, 0.0130354920), (400, 0.0130352430)])
+def test_a_lopsided_range_of_priors_needs_few_rounds(priors: int | None, value: float) -> None:
+    """Few priors matter there, and one structure for each says too little: with those alone 60 rounds leave a gap of 1e-4 and more."""
+    solution = rp.solve(rp.ConditionallyIndependent(2, 20, priors, (0.05, 0.4)), rounds=25)
+    assert solution.converged
+    assert solution.lower - 1e-9 <= value <= solution.upper + 1e-9
+
+
+@pytest.mark.parametrize("priors", [None, 30])
+def test_exchanged_agents_are_one_cut(priors: int | None) -> None:
+    """And with continuous priors equal reports are."""
+    family = rp.ConditionallyIndependent(2, 12, priors, (0.1, 0.6))
+    nature = independent_nature(family, get_loss("square"), "additive", ())
+    value, labels = nature.answer(nature.first_table())
+    payoffs = nature.payoffs(labels, nature.first_table())
+    assert payoffs[0] == pytest.approx(value, abs=1e-15)
+    assert (np.diff(payoffs) <= 1e-15).all()
+    cuts = {(None if priors is None else row[0], *sorted((tuple(row[1:3]), tuple(row[3:])))) for row in labels}
+    assert len(cuts) == len(labels) > 20
+
+
 @pytest.mark.parametrize("prior_range", [(0.0, 0.0), (1.0, 1.0), (0.0, 1e-10)])
 @pytest.mark.parametrize("priors", [8, None])
 def test_where_everything_is_certain_nothing_is_lost(prior_range: tuple[float, float], priors: int | None) -> None:

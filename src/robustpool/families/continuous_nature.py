@@ -24,7 +24,7 @@ from ..numerics import dot
 from ..structures.binary_structure import independent_masses, independent_profiles
 from .finite_game import MOST_CUTS
 from .grid_oracle import TINY, parameters, worst_by_pair, worst_by_prior
-from .independent_nature import NARROW, IndependentNature, settled, within
+from .independent_nature import BEST_PRIORS, IndependentNature, settled, within
 from .nature import Answer, Nature
 from .worst_case import Search, continuous_regrets, labelled, off_grid_regret, starts_from, tabulated, worst_case
 
@@ -68,13 +68,11 @@ class ContinuousNature(IndependentNature):
         x, priors = self.fine
         f = tabulated(aggregator, x)
         response = worst_by_prior(x, f, priors)
-        low, high = self.family.prior_range
-        search = Search(aggregator, self.tables.loss, (low, high))
+        search = Search(aggregator, self.tables.loss, self.family.prior_range)
         polished = search.climb(starts_from(response, POLISHED, every=8), np.random.default_rng(0), steps=200)
         zoomed = search.zoom_in(polished, zooms=2)
-        labels = [zoomed.labels, labelled(polished), response.worst(MOST_CUTS)]
-        if high - low < NARROW:  # one structure a prior is too little to learn from
-            labels.append(worst_by_pair(x, f, response.worst(6)[:, 0]).worst(MOST_CUTS))
+        more = worst_by_pair(x, f, np.unique(response.worst(BEST_PRIORS)[:, 0]))
+        labels = [zoomed.labels, labelled(polished), response.worst(MOST_CUTS), more.worst(MOST_CUTS)]
         return Answer(max(response.value, zoomed.value), np.concatenate(labels))
 
     def _searched(self, aggregator: GridAggregator) -> Answer:

@@ -42,11 +42,9 @@ if TYPE_CHECKING:
     from ..typing import Floats, Integers
     from .conditionally_independent import ConditionallyIndependent
 
-NARROW = 0.25
-"""A range of priors narrower than this."""
-
-FEW_PRIORS = 100
-"""With fewer priors than this, one structure a prior would be too few cuts a round."""
+BEST_PRIORS, MORE, MORE_IF_BOUND = 8, MOST_CUTS, 32
+"""Two agents: at so many priors of the worst structures, so many more structures are cuts; fewer if restrictions bind the cells to
+each other, because then a cut says more and a programme takes longer. One structure for each prior would be too few."""
 
 FEW_REPORTS = 32
 """From this many on, the grid of half as many reports is solved first."""
@@ -134,12 +132,13 @@ class IndependentNature(Nature):
         x, f = family.report_grid, self.forecasts(table)
         if family.priors is None:
             response = worst_any_prior(x, f, prior_range=half, **game)
-            if high - low >= NARROW:
-                return response
-            best = np.unique(response.worst(8)[:, 0])  # a narrow range: more cuts for each of the best
-            return joined((response, worst_by_pair(x, f, best, **game)))
-        inner = self._inner
-        return (worst_by_prior if len(inner) >= FEW_PRIORS else worst_by_pair)(x, f, inner, **game)
+        else:
+            response = worst_by_prior(x, f, self._inner, **game)
+        best = np.unique(response.worst(BEST_PRIORS)[:, 0])
+        pairs = _once(worst_by_pair(x, f, best, **game), at_any_prior=True)
+        most = MORE_IF_BOUND if len(self.tables.layout.differences) else MORE
+        more = WorstStructures(pairs.values[:most], pairs.labels[:most])
+        return _once(joined((response, more)), at_any_prior=family.priors is None)
 
     def answer(self, table: Floats) -> Answer:
         """See Nature. Where the prior may be 0 or 1, so that all is certain, that structure is a cut as well."""
@@ -249,6 +248,21 @@ class IndependentNature(Nature):
         """The loss of a table where everybody reports 0, or 1, and is right."""
         forecast = self.by_profile(table)[-corner]  # the first profile, or the last
         return float(self.tables.loss.table(np.array([[1.0 - forecast, forecast]]))[0, corner])
+
+
+def _once(worst: WorstStructures, *, at_any_prior: bool) -> WorstStructures:
+    """Structures of two agents, the worst first, without those that are another with the agents exchanged.
+
+    With ``at_any_prior``, also without those whose reports another has at a prior where it pays more.
+    """
+    order = np.argsort(-worst.values, kind="stable")
+    labels = worst.labels[order]
+    first, second = labels[:, 1:3], labels[:, 3:5]
+    exchanged = (first[:, 0] > second[:, 0]) | ((first[:, 0] == second[:, 0]) & (first[:, 1] > second[:, 1]))
+    labels = np.where(exchanged[:, None], labels[:, [0, 3, 4, 1, 2]], labels)
+    _, keep = np.unique(labels[:, 1:] if at_any_prior else labels, axis=0, return_index=True)
+    keep.sort()
+    return WorstStructures(worst.values[order][keep], labels[keep])
 
 
 def within(values: Floats, ends: tuple[float, float]) -> bool:

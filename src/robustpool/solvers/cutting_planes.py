@@ -40,8 +40,10 @@ SHRINK, GROW = 0.7, 4.0
 DUAL_RHO = 1e-8
 TYPICAL = 0.025
 """The payoffs that these were tuned for."""
-IDLE = 8
-"""Rounds after which a cut without weight is dropped."""
+LIGHT, IDLE = 1e-7, 8
+"""A cut that has had less than this share of the largest weight for more rounds than that is dropped."""
+MANY, LIGHT_OF_MANY, IDLE_OF_MANY = 1500, 1e-5, 3
+"""The same after a step that lowered the bound enough, if there are more cuts than this: they take nearly all of the time."""
 COARSE_GAP, COARSE_ROUNDS = 1e-5, 20
 """When the coarser game that a fine one starts from is solved well enough."""
 
@@ -133,7 +135,8 @@ class CuttingPlanes(Solver):
             rho *= size
         enough = value <= upper - 0.1 * max(upper - state.predicted, 0.0)
         expected = len(state.label) > 0 and len(unseen(state.label, answers[:1])) == 0
-        if value < upper and enough:
+        serious = value < upper and enough
+        if serious:
             rho = max(rho * SHRINK, LEAST_RHO * size)
         elif expected:  # the bundle had the worst structure already: the step was too short, or lost in rounding
             rho = max(rho / GROW, LEAST_RHO * size)
@@ -161,8 +164,10 @@ class CuttingPlanes(Solver):
         if lower > state.lower:
             heavy = weights > 1e-12 * weights.max()
             mixture, mixed = label[heavy], weights[heavy] / weights[heavy].sum()
-        idle = np.where(used > 1e-7 * used.max(), 0, idle + 1)
-        keep = idle <= IDLE
+        many = serious and len(label) > MANY
+        light, most = (LIGHT_OF_MANY, IDLE_OF_MANY) if many else (LIGHT, IDLE)
+        idle = np.where(used > light * used.max(), 0, idle + 1)
+        keep = idle <= most
         return BundleState(
             round=state.round + 1,
             table=proposal.table,
