@@ -36,6 +36,10 @@ def nested(common: int, item: int) -> int:
     return common + item
 
 
+def entries(common: tuple[bytes, ...], _item: int) -> int:
+    return sum(map(len, common))
+
+
 def divided(common: int, item: int) -> float:
     return common / item
 

@@ -131,6 +131,10 @@ def test_a_run_that_does_not_converge_says_no_and_can_be_resumed(tmp_path: Path)
     assert done.returncode == 1
     assert json.loads(done.stdout)["stopped"] == "the round limit was reached; increase the rounds or the tolerance"
     assert (tmp_path / "design.json.checkpoint.npz").exists()
+    again = run(*options, "--rounds", "5", "--resume", cwd=tmp_path)
+    assert "the same command with --resume and more --rounds, from design.json.checkpoint.npz" in " ".join(
+        again.stdout.split()
+    )
     resumed = run_json(*options, "--resume", cwd=tmp_path)
     whole = run_json(*options, "--out", "whole.json", cwd=tmp_path)
     assert all(resumed[key] == whole[key] for key in ("lower", "upper", "rounds"))
@@ -429,6 +433,6 @@ def test_work_that_is_lost_says_how_it_goes_on(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("robustpool.solvers.solve.solve", lose)
     monkeypatch.setattr("robustpool.families.worst_case.worst_case", lose)
     said = "robustpool: the scheduler at tcp://10.0.0.1:8786 was lost in the middle of the work"
-    assert run("design", cwd=tmp_path).stderr == f"{said}; --resume continues from what was saved.\n"
+    assert run("design", cwd=tmp_path).stderr == f"{said}; if anything was saved, --resume continues from it.\n"
     done = run("worst-case", "mean", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, f"{said}.\n")

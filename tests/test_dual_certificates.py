@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,10 @@ from exact_series import density, table_formula
 from quick import one_of, slowly
 from refusals import input_error, unsupported_error
 from robustpool.aggregators.grid import GridAggregator
-from robustpool.certificates.dual import highest
+from robustpool.certificates import cover, dual
+from robustpool.certificates.certifiable import describe, problem_of
+from robustpool.certificates.certify import certification
+from robustpool.certificates.dual import Proved, Split, highest, no_worse, prove_interval, prove_split
 from robustpool.verification.dual import Slopes, needed, proved, whole
 from robustpool.verification.forecasts import Grid, read_aggregator
 from robustpool.verification.reading import Budget
@@ -45,6 +50,49 @@ def test_the_mean() -> None:
     assert certificate.value is not None
     assert certificate.value == pytest.approx(0.0225424859, abs=1e-10)
     assert verified(certificate)
+
+
+def test_a_bound_never_rises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the halves of an interval prove less than it did, they keep its slopes."""
+
+    def worse(problem: Any, priors: Any, goal: float, slack: float, knots: Any = None) -> Proved:
+        proved = prove_interval(problem, priors, goal, slack, knots)
+        return proved if knots is None else replace(proved, bound=1.5 * proved.bound)
+
+    monkeypatch.setattr(cover, "prove_interval", worse)
+    monkeypatch.setattr(cover, "edges", lambda low, high: [low, 0.2, high])  # too wide
+    family = rp.ConditionallyIndependent(2, None, None, (0.1, 0.45))
+    steps = list(islice(certification("average-prior", family, tolerance=1e-4), 40))
+    bounds = [step.upper for step in steps]
+    assert np.isfinite(bounds[-1])
+    assert bounds == sorted(bounds, reverse=True)
+    assert len(set(bounds)) > 1 or bounds[0] == bounds[-1]
+    assert steps[-1].certificate is not None
+    assert verified(steps[-1].certificate())
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_slopes_of_an_interval_hold_on_its_parts(split: bool) -> None:
+    """With the same bound or a better one, proved again; better slopes of the part are kept."""
+    aggregator = rp.as_aggregator("average-prior")
+    problem = problem_of(aggregator, describe(aggregator, 2))
+    goal, priors, part = (0.02 if split else 0.03), (0.2, 0.24), (0.2, 0.22)
+    parent = (
+        prove_split(problem, priors, goal, 1e-3, problem.knots, depth=2)
+        if split
+        else prove_interval(problem, priors, goal, 1e-3)
+    )
+    assert isinstance(parent.slopes, Split) == split
+    own = replace(prove_interval(problem, part, goal, 1e-3), bound=1.0)
+    kept = no_worse(problem, own, parent)
+    assert kept.priors == part
+    assert 0.5 * parent.bound < kept.bound <= parent.bound
+    for first, second in zip(dual._leaves(parent.slopes), dual._leaves(kept.slopes), strict=True):
+        np.testing.assert_array_equal(second.values[:, 0], first.values[:, 0])
+        np.testing.assert_allclose(second.values[:, 1], first.values.mean(axis=1), rtol=0, atol=1e-15)
+        assert (second.priors, second.ranges) == (part, first.ranges)
+    better = replace(own, bound=0.9 * parent.bound)
+    assert no_worse(problem, better, parent) is better
 
 
 @pytest.mark.slow

@@ -27,7 +27,19 @@ import pytest
 
 import robustpool as rp
 from clusters import cluster_of
-from jobs_on_workers import cores, dies, dies_once, divided, identity, nested, pid, scaled, second_waits, unsendable
+from jobs_on_workers import (
+    cores,
+    dies,
+    dies_once,
+    divided,
+    entries,
+    identity,
+    nested,
+    pid,
+    scaled,
+    second_waits,
+    unsendable,
+)
 from programs import run_python, run_robustpool
 from refusals import input_error
 from robustpool.certificates.certify import certify
@@ -512,6 +524,17 @@ def test_little_things_travel_with_the_items_and_large_ones_once(cluster: Cluste
         assert len(states_of(cluster, "robustpool_shared").keys() - before.keys()) == 1
 
 
+def test_no_items_and_many_parts(cluster: Cluster, processes: Processes) -> None:
+    """Dask would give arguments of more than 100 kB a key that all calls share."""
+    many = tuple(bytes([k % 256]) * 900 for k in range(300))
+    for executor in (cluster, processes):
+        with using(executor):
+            assert list(mapped_as_done(scaled, [], 3)) == []
+            assert list(mapped(entries, range(3), many)) == [270_000] * 3
+    names = cluster._client.run_on_scheduler(lambda dask_scheduler: list(map(str, dask_scheduler.tasks)))
+    assert all("robustpool" in name for name in names)
+
+
 def test_work_that_kills_every_process_ends_with_a_sentence(processes: Processes, tmp_path: Path) -> None:
     with using(processes):
         with pytest.raises(
@@ -638,8 +661,10 @@ def test_a_command_on_a_cluster_answers_as_it_does_here(cluster: Cluster) -> Non
     assert there.stdout == here.stdout
 
 
-def test_the_log_of_dask_is_as_it_was(cluster: Cluster) -> None:
-    before = logging.getLogger("distributed").level
-    with using(cluster):
-        assert list(mapped(scaled, range(3), 2)) == [0, 2, 4]
-    assert logging.getLogger("distributed").level == before
+def test_the_log_of_dask_is_as_it_was(tmp_path: Path) -> None:
+    """While we are connected it says nothing, because we say ourselves what it lost."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    with cluster_of(1, tmp_path / "cluster") as started, Cluster(started.address):
+        assert [logger.level for logger in loggers] == [logging.CRITICAL] * 2
+    assert [logger.level for logger in loggers] == before

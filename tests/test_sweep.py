@@ -373,8 +373,9 @@ def test_a_folder_of_somebody_else_is_left_alone(settings: Path, tmp_path: Path)
     assert (out / "results.csv").read_text() == "mine\n"
 
 
-ALLOWED = "must be a number, true, false or a text of at most 1,000 signs"
+ALLOWED = "must be a finite number, true, false or a text of at most 1,000 characters"
 PAIR = "must be a list of two numbers"
+LIST_OF_RANGES = r"must be a list of ranges such as \[\[0, 1\], \[0\.1, 0\.9\]\]; each is a list of two numbers"
 
 
 @pytest.mark.parametrize(
@@ -394,9 +395,9 @@ PAIR = "must be a list of two numbers"
         ('kind = "design"\n[settings]\ntolerance = nan', f"{ALLOWED}; it is nan"),
         ('kind = "design"\n[[cells]]\nprior-range = ["a", "b"]', f"prior_range {PAIR}; it is \\['a', 'b'\\]"),
         ('kind = "design"\n[settings]\nprior-range = 0.5', f"prior_range {PAIR}; it is 0.5"),
-        ('kind = "design"\n[grid]\nprior-range = [0, 1]', f"\\[grid\\]: prior_range {PAIR}, in a list of such; it is 0"),
+        ('kind = "design"\n[grid]\nprior-range = [0, 1]', f"\\[grid\\]: prior_range {LIST_OF_RANGES}; it is 0"),
         ('kind = "design"\n[settings]\nagents = [2, 3]', f"\\[settings\\]: agents {ALLOWED}; it is \\[2, 3\\]"),
-        ('kind = "design"\n[grid]\noverlap = [[0, 1, 2]]', f"\\[grid\\]: overlap {PAIR}, in a list of such; it is \\[0, 1, 2\\]"),
+        ('kind = "design"\n[grid]\noverlap = [[0, 1, 2]]', f"\\[grid\\]: overlap {LIST_OF_RANGES}; it is \\[0, 1, 2\\]"),
         ('kind = "design"\n[settings]\nagents = 9223372036854775808', f"{ALLOWED}; it is 9223372036854775808"),
         ('kind = "design"\n[settings]\nagents = 0x1' + "0" * 9999, f"{ALLOWED}; it is a whole number of 39,997 bits"),
         (f'kind = "design"\n[settings]\nfamily = "{"x" * 1001}"', f"{ALLOWED}; it is 'xxx"),

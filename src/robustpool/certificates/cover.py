@@ -19,7 +19,7 @@ import numpy as np
 from ..checkpoints import check
 from ..execution import mapped
 from ..verification.cover import cells, least_of, needed, tail_bound
-from .dual import Problem, Proved, Split, halves, highest, needs_split, prove_interval, prove_split
+from .dual import Problem, Proved, Split, halves, highest, needs_split, no_worse, prove_interval, prove_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ def cover(
         yield search.state()
         if not search.halving and not search.choose(polish):
             return
-        children = search.proved([(half, each.knots) for each in search.halving for half in halves(each.priors) or ()])
+        children = search.proved([(half, each) for each in search.halving for half in halves(each.priors) or ()])
         for parent, *both in zip(search.halving.copy(), children, children, strict=True):
             search.halving.remove(parent)
             search.open.remove(parent)
@@ -152,8 +152,8 @@ class _Search:
         witness = partial(witness_of, self.tails, intervals, self.problem) if np.isfinite(max(bounds)) else None
         return Covered(max(bounds), self.found, len(intervals), unfinished, self.standing(), witness)
 
-    def proved(self, items: list[tuple[Priors, Floats | None]]) -> Iterator[Proved]:
-        """Proofs for intervals, in their order, by whoever does the work."""
+    def proved(self, items: list[tuple[Priors, Proved | None]]) -> Iterator[Proved]:
+        """Proofs for intervals, or for parts of those that were proved, in their order, by whoever does the work."""
         return mapped(_proved, items, (self.problem, self.goal, self.tolerance))
 
     def choose(self, polish: Polish) -> bool:
@@ -192,9 +192,11 @@ def _worst(intervals: list[Proved], goal: float) -> list[Proved]:
     return sorted(far, key=lambda proved: (-proved.bound, proved.priors[0]))[:AT_ONCE]
 
 
-def _proved(common: tuple[Problem, float, float], item: tuple[Priors, Floats | None]) -> Proved:
-    (problem, goal, tolerance), (priors, knots) = common, item
-    return prove_interval(problem, priors, goal, tolerance, knots)
+def _proved(common: tuple[Problem, float, float], item: tuple[Priors, Proved | None]) -> Proved:
+    (problem, goal, tolerance), (priors, parent) = common, item
+    if parent is None:
+        return prove_interval(problem, priors, goal, tolerance)
+    return no_worse(problem, prove_interval(problem, priors, goal, tolerance, parent.knots), parent)
 
 
 def _split(common: tuple[Problem, float, float], proved: Proved) -> Proved | None:

@@ -12,7 +12,7 @@ docs/derivations/dual-certificate.md has the mathematics; `robustpool.verificati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -191,6 +191,39 @@ def prove_split(
     split = Split(end, at, (parts[0].slopes, parts[1].slopes))
     worst = max(parts, key=lambda part: part.bound)
     return Proved(split, priors, worst.bound, max(part.least for part in parts), worst.contacts, finer)
+
+
+def no_worse(problem: Problem, proved: Proved, parent: Proved) -> Proved:
+    """A proof on a part of an interval, with the slopes of the whole interval if these prove more."""
+    if proved.bound <= parent.bound:
+        return proved
+    slopes = _narrowed(parent.slopes, parent.priors, proved.priors)
+    symmetric = problem.symmetric and isinstance(slopes, Slopes)
+    bound = max(
+        highest(partial(needed, piece.forecast, one), whole(one, symmetric=symmetric), parent.bound, 0.0)
+        for one in _leaves(slopes)
+        for piece in problem.pieces
+    )
+    return replace(proved, slopes=slopes, bound=bound, knots=parent.knots) if bound < proved.bound else proved
+
+
+def _narrowed(slopes: Slopes | Split, whole: Priors, part: Priors) -> Slopes | Split:
+    """The same slopes on a part of their interval, but for rounding."""
+    if isinstance(slopes, Split):
+        first, second = (_narrowed(each, whole, part) for each in slopes.parts)
+        return slopes._replace(parts=(first, second))
+    at = [(prior - whole[0]) / (whole[1] - whole[0]) for prior in part]
+    values = np.stack([(1 - r) * slopes.values[:, 0] + r * slopes.values[:, 1] for r in at], axis=1)
+    return replace(slopes, priors=part, values=values)
+
+
+def _leaves(slopes: Slopes | Split) -> Iterator[Slopes]:
+    """The slopes of all kinds of structures."""
+    if isinstance(slopes, Split):
+        for part in slopes.parts:
+            yield from _leaves(part)
+    else:
+        yield slopes
 
 
 def needs_split(problem: Problem, knots: Floats, prior: float, goal: float) -> bool:

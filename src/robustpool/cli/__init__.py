@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-RESUME = "; --resume continues from what was saved"
+RESUME = "; if anything was saved, --resume continues from it"
 LONG = ("design", "certify", "reproduce", "sweep")
 """Commands that --resume continues."""
 

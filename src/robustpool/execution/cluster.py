@@ -15,7 +15,7 @@ import sys
 import time
 import uuid
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from queue import Empty, SimpleQueue
@@ -42,6 +42,9 @@ LOOK = 2.0
 LITTLE = 1000
 """Bytes; what is common and not larger travels with each item: a task of its own would take longer."""
 
+MOST_PARTS = 50
+"""Entries of a tuple that are sent one by one. Dask gives arguments of more than 100 kB a key that all calls share, so that they mix."""
+
 PACKAGES = ("numpy", "scipy", "numba", "clarabel", "python-flint", "dask", "distributed", "cloudpickle")
 """What must have the same version everywhere: another one could change a bit, or not read what is sent."""
 
@@ -62,20 +65,19 @@ class Cluster:
         extra("a cluster", "dask")
         self.address, self.patience, self.near = address, patience, InProcess()
         self._wrapping, self._refusals, self._shared = Wrapping(), Refusals(), Kept()
-        self._client = _connected(address)
-        try:
-            with _silent():
+        with ExitStack() as opened:
+            opened.enter_context(_silent())  # until it is closed: Dask may notice at any time that a connection is lost
+            self._client = _connected(address)
+            opened.callback(self._leave)
+            try:
+                self._client.wait_for_workers(1, timeout=min(LOOK, patience))
+            except TimeoutError:
+                tell(f"the cluster at {address} has no workers yet; waiting for the first.")
                 try:
-                    self._client.wait_for_workers(1, timeout=min(LOOK, patience))
-                except TimeoutError:
-                    tell(f"the cluster at {address} has no workers yet; waiting for the first.")
                     self._client.wait_for_workers(1, timeout=patience)
-        except TimeoutError:
-            self.close()
-            raise self._without_workers() from None
-        except BaseException:
-            self.close()
-            raise
+                except TimeoutError:
+                    raise self._without_workers() from None
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -87,8 +89,11 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster, which goes on without us."""
+        self._opened.close()
+
+    def _leave(self) -> None:
         self._shared.clear()
-        with _silent(), suppress(Exception):
+        with suppress(Exception):
             self._client.close(timeout=2)
 
     def map(
@@ -106,8 +111,11 @@ class Cluster:
         self, function: Callable[[Any, Any], Any], items: Sequence[Any], common: Any
     ) -> Iterator[tuple[int, Answer]]:
         """See Executor."""
+        if not items:
+            return
+        is_tuple = type(common) is tuple and len(common) <= MOST_PARTS
         try:
-            parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common)]
+            parts = [*self._wrapping.parts((function,)), *self._wrapping.parts(common if is_tuple else (common,))]
             contents = [packed(item) for item in items]
         except Exception as error:  # noqa: BLE001  # what cannot be sent is done here
             self._refusals.tell(function, error)
@@ -117,7 +125,7 @@ class Cluster:
         done: SimpleQueue[Any] = SimpleQueue()
         left: dict[str, tuple[int, Any]] = {}
         try:
-            futures = self._submitted(name_of(function), parts, contents, is_tuple=type(common) is tuple)
+            futures = self._submitted(name_of(function), parts, contents, is_tuple=is_tuple)
             left = {future.key: (number, future) for number, future in enumerate(futures)}
             for future in futures:
                 future.add_done_callback(done.put)
@@ -135,7 +143,7 @@ class Cluster:
                 del future, _  # the cluster may forget it
                 yield number, answer
         finally:
-            with _silent(), suppress(Exception):
+            with suppress(Exception):
                 self._client.cancel([future for _, future in left.values()], force=True)
 
     def _contents(self, parts: list[Part]) -> list[Any]:
@@ -152,8 +160,9 @@ class Cluster:
     def _submitted(self, name: str, parts: list[Part], items: list[bytes], *, is_tuple: bool) -> list[Any]:
         """A future for each item, in their order.
 
-        Keys are pairs, so that each call is a group to Dask that depends on few others. Such items wait at the scheduler until a
-        worker is idle. Dask would deal others out at once, and a worker with the longer ones would keep the rest waiting.
+        Keys are pairs, so that each call is a group to Dask that depends on few others. The items of such a group wait at the
+        scheduler if there are more than two for each worker, but for one that waits at each worker
+        (``distributed.scheduler.worker-saturation``). Others are dealt out at once, and those behind a long one wait for it.
         """
         run, digests, versions = uuid.uuid4().hex, [part.digest for part in parts], own_versions()
         with self._telling(), warnings.catch_warnings():
@@ -187,7 +196,7 @@ class Cluster:
 
     def _workers(self) -> int:
         """How many there are; none if the scheduler does not say."""
-        with _silent(), suppress(Exception):
+        with suppress(Exception):
             return len(self._client.sync(self._client.scheduler.ncores, callback_timeout=LOOK))
         return 0
 
@@ -199,8 +208,7 @@ class Cluster:
         from distributed.comm import CommClosedError
 
         try:
-            with _silent():
-                yield
+            yield
         except KilledWorker as error:
             raise WorkersLostError(
                 f"workers of the cluster at {self.address} died again and again over the same piece of work (the last was "
@@ -232,9 +240,8 @@ def _connected(address: str) -> Any:
 
     try:
         resolve_address(address)
-        with _silent():
-            asyncio.run(asyncio.wait_for(_identity(address), CONNECT))
-        with _silent(), warnings.catch_warnings():
+        asyncio.run(asyncio.wait_for(_identity(address), CONNECT))
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on versions that differ: we say it ourselves
             return Client(address, timeout=CONNECT, set_as_default=False)
     except ValueError as error:
@@ -325,10 +332,14 @@ def _answered(
 @contextmanager
 def _silent() -> Iterator[None]:
     """Without what Dask logs about connections that it loses: we say it ourselves."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    import distributed  # noqa: F401  # which sets levels for both
+
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -33,6 +33,11 @@ class Stopped(Enum):
     THEORY = "all rounds that the theorem requires were run"
     INTERRUPTED = "the run was interrupted; the best result so far is kept"
 
+    @property
+    def to_continue(self) -> str:
+        """What to add to the command so that it goes on."""
+        return "--resume and more --rounds" if self is Stopped.ROUNDS else "--resume"
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:

@@ -189,10 +189,10 @@ def _check_value(value: Any, name: str, path: str, place: str) -> None:
     if name in RANGES:
         good, wanted = _is_range(value), "a list of two numbers"
         if place == "[grid]":
-            wanted += ", in a list of such"
+            wanted = "a list of ranges such as [[0, 1], [0.1, 0.9]]; each is a list of two numbers"
     else:
         good = len(value) <= MOST_SIGNS if isinstance(value, str) else isinstance(value, bool) or _is_number(value)
-        wanted = f"a number, true, false or a text of at most {MOST_SIGNS:,} signs"
+        wanted = f"a finite number, true, false or a text of at most {MOST_SIGNS:,} characters"
     if not good:
         raise InputError(f"{path!r}, {place}: {name} must be {wanted}; it is {shown(value)}.")
 

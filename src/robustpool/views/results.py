@@ -199,7 +199,7 @@ def design(
         **design_facts(solution),
         "the design is in": file,
         "the report is in": report,
-        "to continue": left and f"the same command with --resume, from {left}",
+        "to continue": left and f"the same command with {solution.stopped.to_continue}, from {left}",
     }
     before: list[str] = []
     ranges = solution.family.facts() if isinstance(solution.family, PartialInformation) else {}
