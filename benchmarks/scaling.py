@@ -123,6 +123,11 @@ class Measured:
     def total(self) -> float:
         return self.main + sum(self.workers)
 
+    @property
+    def longest(self) -> float:
+        """Of the main thread and the busiest worker."""
+        return self.main + max(self.workers, default=0.0)
+
 
 @contextmanager
 def executors() -> Iterator[dict[str, tuple[Any, list[int]]]]:

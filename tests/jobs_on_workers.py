@@ -40,6 +40,10 @@ def entries(common: tuple[bytes, ...], _item: int) -> int:
     return sum(map(len, common))
 
 
+def rests(common: int, item: int) -> int:
+    return sum(k % common for k in range(item))
+
+
 def divided(common: int, item: int) -> float:
     return common / item
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobs_on_workers import pid, rests
 from robustpool.execution import mapped, using
 from robustpool.execution.processes import Processes
 
@@ -234,7 +235,7 @@ def test_what_the_page_says_in_words() -> None:
         assert simulated(rounds, 100).seconds == pytest.approx(simulated(rounds, 24).seconds, rel=0.01)
     for rounds in six["enumeration"]:
         assert len(rounds[1].tasks) == 297
-        assert 1.4 < simulated(rounds, 50).seconds / simulated(rounds, 100).seconds < 2
+        assert 1.3 < simulated(rounds, 50).seconds / simulated(rounds, 100).seconds < 2
     for rounds in (*six["block ascent"], *six["enumeration"], *fine["design"], *fine["certificate"]):
         assert simulated(rounds, 1).seconds == pytest.approx(sum(model.work_of(rounds)))
     assert data["six"]["N"] == 20
@@ -254,6 +255,24 @@ def test_times_in_words() -> None:
     ]
     assert growth.a_range(1.001, 1.002) == "1 s"
     assert growth.a_range(1, 100) == "1 s to 100 s"
+
+
+def test_what_is_measured_of_a_run() -> None:
+    """As `make bench` prints it: the main thread alone, or with the busiest of two processes."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    scaling: Any = import_module("scaling")
+    sys.path.pop(0)
+
+    def job() -> None:
+        assert sum(mapped(rests, [200_000] * 4, 7)) > 0
+
+    alone = scaling.Measured(job, scaling.InProcess(1), [])
+    assert alone.main <= alone.longest <= alone.total
+    with Processes(2) as two:
+        with using(two):
+            workers = sorted(set(mapped(pid, range(8), None)))
+        shared = scaling.Measured(job, two, workers)
+    assert shared.main < shared.longest < shared.total
 
 
 def test_small_measurements_work() -> None:
