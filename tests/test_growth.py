@@ -264,7 +264,7 @@ def test_what_is_measured_of_a_run() -> None:
     sys.path.pop(0)
 
     def job() -> None:
-        assert sum(mapped(rests, [200_000] * 4, 7)) > 0
+        assert sum(mapped(rests, [2_000_000] * 4, 7)) > 0
 
     alone = scaling.Measured(job, scaling.InProcess(1), [])
     assert alone.main <= alone.longest <= alone.total
@@ -272,7 +272,7 @@ def test_what_is_measured_of_a_run() -> None:
         with using(two):
             workers = sorted(set(mapped(pid, range(8), None)))
         shared = scaling.Measured(job, two, workers)
-    assert shared.main < shared.longest < shared.total
+    assert shared.main < shared.longest <= shared.total
 
 
 def test_small_measurements_work() -> None:
